@@ -1,0 +1,103 @@
+// The address index: which live heap block is at an address, and which one was there a moment ago.
+//
+// One 8-byte slot for each 32 bytes of address space. glibc never puts two blocks' starts into one
+// granule of 32 bytes, so a block owns the slot of the granule it starts in; a block of 63 bytes or
+// more also owns the next slot, which then holds its size. The cost is a quarter of the heap's
+// address range (20 bytes for a 64-byte block) and two stores for an allocation.
+//
+//   slot   63......58 57..56 55.54 53............32 31...........0
+//          size code  offset state     site             time
+//
+//   size code   0..62 the size; 63: the next slot holds it
+//   offset      start of the block inside its granule, in 8 bytes
+//   state       empty, live (time = birth), dead (time = death), size (continues the slot before)
+//
+// A freed block stays in its slot as dead until another block starts there, so that samples taken
+// before the free still find it. What a new block overwrites is handed to the caller when samples
+// of that time may still be in a ring ("recent"): it goes into the owner's history ring.
+//
+// Blocks of kLargeBlock bytes or more also leave their start address at every 16 KiB boundary they
+// cover ("marker"), and at every whole 32 MiB chunk ("cover"), so that an interior address finds its
+// start without a long walk.
+//
+// Lock-free: host threads store, the drain thread reads. Two threads never write one slot at the
+// same time, because the allocator never gives one address out twice.
+#ifndef MEMAGENT_AGENT_LEDGER_SHADOW_MAP_H_
+#define MEMAGENT_AGENT_LEDGER_SHADOW_MAP_H_
+
+#include <atomic>
+#include <cstdint>
+
+#include "agent/base/types.h"
+#include "agent/ledger/event_time.h"
+
+namespace memagent::ledger {
+
+inline constexpr uint64_t kGranule = 32;
+inline constexpr uint64_t kMarkerSpan = uint64_t{16} << 10;
+inline constexpr uint64_t kChunkSpan = uint64_t{32} << 20;
+inline constexpr uint64_t kLargeBlock = kMarkerSpan;
+
+// A heap block that is or was at an address.
+struct Block {
+  uint64_t start = 0;
+  uint64_t size = 0;
+  SiteId site = SiteId::kUnknown;
+};
+
+// A block that is gone, for samples taken while it lived.
+struct DeadBlock {
+  uint64_t start;
+  uint64_t size;
+  SiteId site;
+  EventTime birth;
+  EventTime death;
+  bool birth_known;  // false: born before anything that is still undrained
+};
+
+// What Insert and Erase displaced that a pending sample may still need: at most three blocks.
+struct Displaced {
+  int count = 0;
+  DeadBlock blocks[3];
+  // InsertBlock found a live block at the very same start: its free was never seen (a library bound
+  // to the allocator directly). The caller books that free now.
+  bool missed_free = false;
+  Block missed;
+};
+
+enum class InsertResult : uint8_t { kOk, kOccupied, kNoMemory };
+
+// Samples taken before this moment have all been attributed: older history is not needed.
+// Set by the drain thread, read by hooks.
+void SetSettled(EventTime settled);
+EventTime Settled();
+// Whether anything samples at all: without it no history is kept.
+void SetHistoryWanted(bool wanted);
+bool HistoryWanted();
+
+// Records a new block. kOccupied: another live block starts in the same granule (an allocator with
+// 8- or 16-byte classes); the caller counts it. Calling thread: any, right after the real malloc.
+InsertResult InsertBlock(uint64_t start, uint64_t size, SiteId site, EventTime now,
+                         Displaced& displaced);
+
+// Marks the block that starts at `start` dead. False when none is known there. `block` and
+// `displaced` are set. Calling thread: any, right before the real free.
+bool EraseBlock(uint64_t start, EventTime now, Block& block, Displaced& displaced);
+
+// Takes back an erase whose real operation failed (realloc): the block is live again for every
+// sample that is still pending.
+void RestoreBlock(const Block& block);
+
+// The live block that starts exactly at `start`.
+bool FindBlock(uint64_t start, Block& block);
+
+// What the slots say about `address` at `moment` (drain thread).
+enum class SlotVerdict : uint8_t {
+  kNothing,  // no block is known to have covered it then; the history rings may know one
+  kBlock,    // this one
+};
+SlotVerdict LookUpBlock(uint64_t address, EventTime moment, EventTime now, Block& block);
+
+}  // namespace memagent::ledger
+
+#endif  // MEMAGENT_AGENT_LEDGER_SHADOW_MAP_H_

@@ -1,0 +1,89 @@
+#include "agent/ledger/site_table.h"
+
+#include "agent/base/arena.h"
+
+namespace memagent::ledger {
+namespace {
+
+constexpr uint32_t kSitesPerChunk = 1024;  // 64 KiB of counters
+constexpr uint32_t kSiteChunks = (kMaxSites + 1) / kSitesPerChunk;
+constexpr uint32_t kStacksPerChunk = 16384;  // 64 KiB of site ids
+constexpr uint32_t kStackChunks = kMaxStacks / kStacksPerChunk;
+constexpr int kStackKinds = 4;
+
+constinit std::atomic<SiteCounters*> site_chunks[kSiteChunks];
+constinit std::atomic<std::atomic<uint32_t>*> stack_chunks[kStackKinds][kStackChunks];
+constinit std::atomic<uint32_t> sites_given{0};
+
+// The chunk in `cell`, made when missing; nullptr when memory is refused.
+template <typename T>
+T* ChunkIn(std::atomic<T*>& cell, size_t bytes) {
+  T* chunk = cell.load(std::memory_order_acquire);
+  if (chunk != nullptr) return chunk;
+  auto* fresh = static_cast<T*>(base::MapPages(bytes));
+  if (fresh == nullptr) return nullptr;
+  if (cell.compare_exchange_strong(chunk, fresh, std::memory_order_acq_rel)) return fresh;
+  base::UnmapPages(fresh, bytes);
+  return chunk;
+}
+
+int KindIndex(RegionKind kind) {
+  switch (kind) {
+    case RegionKind::kHeap: return 0;
+    case RegionKind::kMmap: return 1;
+    case RegionKind::kBrk: return 2;
+    default: return 3;
+  }
+}
+
+SiteId Make(RegionKind kind, StackId stack) {
+  const uint32_t id = sites_given.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (id > kMaxSites) {
+    sites_given.store(kMaxSites, std::memory_order_relaxed);
+    return SiteId::kUnknown;
+  }
+  SiteCounters* chunk =
+      ChunkIn(site_chunks[id / kSitesPerChunk], kSitesPerChunk * sizeof(SiteCounters));
+  if (chunk == nullptr) return SiteId::kUnknown;
+  chunk[id % kSitesPerChunk].kind = kind;
+  chunk[id % kSitesPerChunk].stack = stack;
+  return SiteId{id};
+}
+
+}  // namespace
+
+SiteId SiteOfStack(RegionKind kind, StackId stack) {
+  const auto index = static_cast<uint32_t>(stack);
+  if (index >= kMaxStacks) return SiteId::kUnknown;
+  auto* chunk = ChunkIn(stack_chunks[KindIndex(kind)][index / kStacksPerChunk],
+                        kStacksPerChunk * sizeof(std::atomic<uint32_t>));
+  if (chunk == nullptr) return SiteId::kUnknown;
+  std::atomic<uint32_t>& cell = chunk[index % kStacksPerChunk];
+  uint32_t known = cell.load(std::memory_order_acquire);
+  if (known != 0) return SiteId{known};
+  const SiteId fresh = Make(kind, stack);
+  if (fresh == SiteId::kUnknown) return fresh;
+  if (cell.compare_exchange_strong(known, static_cast<uint32_t>(fresh), std::memory_order_acq_rel)) {
+    return fresh;
+  }
+  SiteCounters* lost = CountersOf(fresh);  // another thread was faster: this id stays unused
+  lost->kind = RegionKind::kUnknown;
+  lost->stack = StackId::kNone;
+  return SiteId{known};
+}
+
+SiteId NewSite(RegionKind kind) { return Make(kind, StackId::kNone); }
+
+SiteCounters* CountersOf(SiteId site) {
+  const auto id = static_cast<uint32_t>(site);
+  if (id == 0 || id > kMaxSites) return nullptr;
+  SiteCounters* chunk = site_chunks[id / kSitesPerChunk].load(std::memory_order_acquire);
+  return chunk == nullptr ? nullptr : &chunk[id % kSitesPerChunk];
+}
+
+uint32_t SiteCount() {
+  const uint32_t given = sites_given.load(std::memory_order_relaxed);
+  return given < kMaxSites ? given : kMaxSites;
+}
+
+}  // namespace memagent::ledger

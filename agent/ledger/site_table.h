@@ -1,0 +1,48 @@
+// Allocation sites and their counters. A heap site is a call stack that allocates; other sites
+// (globals, stacks, files) are made by the drain thread.
+//
+// Site ids are dense, from 1, at most kMaxSites. Host threads find the site of a stack with one
+// load; the counters here are what thread-local deltas (counter_cache.h) are flushed into.
+#ifndef MEMAGENT_AGENT_LEDGER_SITE_TABLE_H_
+#define MEMAGENT_AGENT_LEDGER_SITE_TABLE_H_
+
+#include <atomic>
+#include <cstdint>
+
+#include "agent/base/types.h"
+
+namespace memagent::ledger {
+
+// 22 bits are kept for a site in a shadow slot (shadow_map.h).
+inline constexpr uint32_t kMaxSites = (1u << 22) - 1;
+// Stack ids above this have no look-up slot and are booked on site kUnknown (counted).
+inline constexpr uint32_t kMaxStacks = 1u << 22;
+
+// Totals of a site. Updated with relaxed atomics by any thread, read by the drain thread.
+struct alignas(64) SiteCounters {
+  RegionKind kind;
+  StackId stack;
+  std::atomic<uint64_t> allocations;
+  std::atomic<uint64_t> frees;
+  std::atomic<uint64_t> bytes_allocated;
+  std::atomic<uint64_t> bytes_freed;
+  std::atomic<int64_t> bytes_peak;
+};
+static_assert(sizeof(SiteCounters) == 64, "one cache line a site");
+
+// The site of (kind, stack), made when new. kUnknown when a table is full or memory is refused.
+// Kinds: kHeap, kMmap, kBrk, kShm. Calling thread: any, also in a hook; lock-free.
+SiteId SiteOfStack(RegionKind kind, StackId stack);
+
+// A new site without a stack. Calling thread: drain thread.
+SiteId NewSite(RegionKind kind);
+
+// Counters of a site that exists; nullptr for kUnknown and ids not given out.
+SiteCounters* CountersOf(SiteId site);
+
+// Ids 1..SiteCount() were given out (an id lost in a race has stack kNone and kind kUnknown).
+uint32_t SiteCount();
+
+}  // namespace memagent::ledger
+
+#endif  // MEMAGENT_AGENT_LEDGER_SITE_TABLE_H_

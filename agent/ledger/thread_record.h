@@ -1,0 +1,92 @@
+// What the agent knows of one thread, and the registry of all of them.
+//
+// A record is written by its thread and read by the drain thread. It outlives the thread: the drain
+// thread gives it back only when the kernel says that the thread is gone, so that frees which glibc
+// makes while a thread dies still find it (pitfalls P21).
+#ifndef MEMAGENT_AGENT_LEDGER_THREAD_RECORD_H_
+#define MEMAGENT_AGENT_LEDGER_THREAD_RECORD_H_
+
+#include <atomic>
+#include <cstdint>
+
+#include "agent/base/types.h"
+#include "agent/ledger/counter_cache.h"
+#include "agent/ledger/shadow_map.h"
+#include "agent/ledger/spsc_ring.h"
+#include "agent/ledger/untracked.h"
+
+namespace memagent::ledger {
+
+// A change of the address space that a thread made through libc.
+struct RegionEvent {
+  enum class Kind : uint8_t { kMap, kUnmap, kRemap, kBreak, kAttach, kDetach };
+  Kind kind;
+  RegionKind region;   // kMap: kMmap for anonymous memory, kFile for a file mapping
+  uint16_t flags;      // MAP_* low bits
+  SiteId site;
+  uint64_t tsc;        // full time-stamp counter after the call
+  uint64_t start;
+  uint64_t size;
+  uint64_t old_start;  // kRemap
+  uint64_t old_size;   // kRemap
+};
+
+// 16,384 blocks of history cover 10 ms at 600 ns for each allocation; the drain thread is woken
+// before it is full, so a faster program is drained more often.
+inline constexpr size_t kHistoryCapacity = 16384;
+inline constexpr size_t kRegionCapacity = 512;
+using HistoryRing = SpscRing<DeadBlock, kHistoryCapacity>;
+using RegionRing = SpscRing<RegionEvent, kRegionCapacity>;
+
+struct ThreadRecord {
+  // Identity: set by the owner before the record is published.
+  std::atomic<uint32_t> serial;  // 1, 2, 3, ... in order of adoption; 0: the record is free
+  Tid tid;
+  bool is_main;
+  uint64_t start_tsc;
+  uint64_t fs_base;     // thread pointer, for segment-relative accesses
+  uint64_t initial_sp;  // any address in the thread's stack
+
+  // 0: the drain thread has not looked at this thread yet. 1: its events are open, or can't be.
+  // A futex word: a starting thread waits for it, for a bounded time.
+  std::atomic<uint32_t> observed;
+  std::atomic<bool> ended;  // the thread function returned
+
+  HistoryRing history;
+  RegionRing regions;
+  std::atomic<uint64_t> history_lost;       // records that found the ring full
+  std::atomic<EventTime> history_lost_at;   // when that last happened
+  std::atomic<uint64_t> regions_lost;
+  UntrackedCounts untracked;
+  std::atomic<uint64_t> allocations;  // of this thread, for the own-cost figures
+  CounterCache counters;
+  void* stack_cache;  // capture::StackCache, opaque here
+  ThreadRecord* next_free;
+};
+
+// A fresh record for the calling thread, registered and visible to the drain thread; nullptr when
+// memory is refused or kMaxThreads are alive. Calling thread: the thread itself, also in a hook.
+ThreadRecord* RegisterThread(Tid tid, bool is_main, uint64_t initial_sp);
+
+// Gives a record back for another thread (drain thread; the owner is gone and its rings are empty).
+void ReleaseThread(ThreadRecord* record);
+
+// Calls visit(ThreadRecord*) for every registered thread (drain thread).
+inline constexpr uint32_t kMaxThreads = 32768;
+ThreadRecord* RecordAt(uint32_t index);
+uint32_t RecordCount();
+template <typename Visit>
+void ForEachThread(Visit visit) {
+  const uint32_t count = RecordCount();
+  for (uint32_t i = 0; i < count; ++i) {
+    ThreadRecord* record = RecordAt(i);
+    if (record != nullptr && record->serial.load(std::memory_order_acquire) != 0) visit(record);
+  }
+}
+
+// In the child of fork: forgets every thread but `mine` (may be nullptr).
+void ForgetOtherThreads(ThreadRecord* mine);
+
+}  // namespace memagent::ledger
+
+#endif  // MEMAGENT_AGENT_LEDGER_THREAD_RECORD_H_

@@ -1,0 +1,33 @@
+// The agent's only thread-local storage: 32 bytes, constant-initialised, initial-exec.
+#ifndef MEMAGENT_AGENT_LEDGER_THREAD_STATE_H_
+#define MEMAGENT_AGENT_LEDGER_THREAD_STATE_H_
+
+#include "agent/ledger/thread_record.h"
+
+namespace memagent::ledger {
+
+struct ThreadState {
+  ThreadRecord* record;  // nullptr until the thread's first event
+  uint32_t depth;        // > 0: this thread is inside a hook, or belongs to the agent
+  uint32_t nested;       // allocations recorded below an operator-new hook (hooks_new.cc)
+};
+
+extern thread_local constinit ThreadState thread_state [[gnu::tls_model("initial-exec")]];
+
+// Holds the re-entrancy guard for a scope. entered() is false when the thread was inside already.
+// Never put one into a frame that calls host code: no destructor may run there (facts A3).
+class HookGuard {
+ public:
+  HookGuard() : entered_(thread_state.depth++ == 0) {}
+  ~HookGuard() { --thread_state.depth; }
+  HookGuard(const HookGuard&) = delete;
+  HookGuard& operator=(const HookGuard&) = delete;
+  bool entered() const { return entered_; }
+
+ private:
+  bool entered_;
+};
+
+}  // namespace memagent::ledger
+
+#endif  // MEMAGENT_AGENT_LEDGER_THREAD_STATE_H_
