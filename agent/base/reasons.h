@@ -47,8 +47,9 @@ namespace memagent {
   X(kOutOfMemory, "out_of_memory", "no memory for its record")                               \
   X(kSiteTableFull, "site_table_full", "the table of allocation sites is full")              \
   X(kStackTableFull, "stack_table_full", "the table of call stacks is full")                 \
-  X(kSlotCollision, "slot_collision", "two live blocks share one 16-byte slot of the index") \
+  X(kSlotCollision, "slot_collision", "two live blocks share one 32-byte slot of the index") \
   X(kForeignFree, "foreign_free", "freed, but never seen allocated")                         \
+  X(kMissedFree, "missed_free", "given out again without a free that was seen")              \
   X(kMmapEventLost, "mmap_event_lost", "a mapping event found its queue full")               \
   X(kThreadEnding, "thread_ending", "made while the thread's state was already gone")
 
