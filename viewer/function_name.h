@@ -1,0 +1,24 @@
+// Function names: from symbol table spelling to what a person wants to read.
+#ifndef MEMAGENT_VIEWER_FUNCTION_NAME_H_
+#define MEMAGENT_VIEWER_FUNCTION_NAME_H_
+
+#include <string>
+#include <string_view>
+
+namespace memagent::viewer {
+
+// The C++ name of a mangled symbol; the symbol itself when it is not mangled or is too long to try.
+std::string Demangle(std::string_view symbol);
+
+// A demangled name without parameters, template arguments and return type:
+// "void Grid<double>::fill(int) const" -> "Grid::fill". Names it can't take apart stay whole.
+std::string ShortName(std::string_view demangled);
+
+// Whether a function only passes memory on: the malloc family and its common wrappers, operator
+// new, and everything in std:: and __gnu_cxx::. A site is named after the first function that
+// isn't.
+bool IsPlumbing(std::string_view short_name);
+
+}  // namespace memagent::viewer
+
+#endif  // MEMAGENT_VIEWER_FUNCTION_NAME_H_

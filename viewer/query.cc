@@ -1,0 +1,256 @@
+#include "viewer/query.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <span>
+#include <utility>
+
+#include "agent/base/reasons.h"
+#include "viewer/concat.h"
+#include "viewer/function_name.h"
+#include "viewer/quality.h"
+#include "viewer/symbolize.h"
+
+namespace memagent::viewer {
+namespace {
+
+using memagent::v1::Accounting;
+using ReasonCounts = google::protobuf::RepeatedPtrField<memagent::v1::ReasonCount>;
+
+// The agent keeps at most 128 frames; a hostile file may chain millions.
+constexpr size_t kDeepestStack = 256;
+
+std::vector<ReasonCount> Reasons(const ReasonCounts& counts, std::span<const ReasonInfo> known) {
+  std::map<std::string, uint64_t> sums;
+  for (const auto& count : counts) sums[count.reason()] += count.count();
+  std::vector<ReasonCount> result;
+  for (const auto& [name, count] : sums) {
+    if (count == 0) continue;
+    const auto info = std::find_if(known.begin(), known.end(),
+                                   [&](const ReasonInfo& row) { return row.name == name; });
+    result.push_back({name, info == known.end() ? "" : std::string(info->meaning), count});
+  }
+  std::stable_sort(result.begin(), result.end(),
+                   [](const ReasonCount& a, const ReasonCount& b) { return a.count > b.count; });
+  return result;
+}
+
+Tally SampleTally(const Accounting& accounting) {
+  Tally tally;
+  tally.seen = accounting.samples_seen();
+  tally.attributed = accounting.attributed();
+  tally.unattributed = Reasons(accounting.unattributed(), kUnattributedReasons);
+  tally.dropped = Reasons(accounting.dropped(), kDropReasons);
+  tally.evidence = {accounting.evidence_exact(), accounting.evidence_approximate(),
+                    accounting.evidence_pc_only(), accounting.evidence_none()};
+  return tally;
+}
+
+Tally FaultTally(const Accounting& accounting) {
+  Tally tally;
+  tally.seen = accounting.faults_seen();
+  tally.attributed = accounting.faults_attributed();
+  tally.unattributed = Reasons(accounting.faults_unattributed(), kUnattributedReasons);
+  tally.dropped = Reasons(accounting.faults_dropped(), kDropReasons);
+  return tally;
+}
+
+// The last thing the file knows about is its footer, else its last checkpoint.
+uint64_t WallNanos(const profile::Profile& profile) {
+  const uint64_t start = profile.header.start_monotonic_nanos();
+  const uint64_t end = profile.footer ? profile.footer->ended() : profile.checkpoint_time;
+  return end > start ? end - start : 0;
+}
+
+ThreadView MakeThread(const profile::Profile& profile, uint32_t id) {
+  const profile::Thread& source = profile.threads[id];
+  const memagent::v1::ThreadTotal& total = source.total;
+  ThreadView thread;
+  thread.id = id;
+  thread.tid = source.start.tid();
+  const uint32_t name = total.name() != 0 ? total.name() : source.start.name();
+  thread.name = std::string(profile.Text(name));
+  thread.main = source.start.main();
+  thread.tally = SampleTally(total.accounting());
+  thread.time_enabled_nanos = total.time_enabled_nanos();
+  thread.time_running_nanos = total.time_running_nanos();
+  thread.unobserved_nanos = total.unobserved_nanos();
+  thread.throttled = total.throttled();
+  thread.samples_by_node.assign(total.samples_by_node().begin(), total.samples_by_node().end());
+  thread.not_sampled = total.not_sampled();
+  return thread;
+}
+
+// Thread 0 stands for samples whose thread is unknown; shown only when there are any.
+std::vector<ThreadView> MakeThreads(const profile::Profile& profile) {
+  std::vector<ThreadView> threads;
+  for (uint32_t id = 0; id < profile.threads.size(); ++id) {
+    ThreadView thread = MakeThread(profile, id);
+    if (id > 0 || thread.tally.seen > 0) threads.push_back(std::move(thread));
+  }
+  return threads;
+}
+
+// Fills one SiteView from one recorded site.
+class SiteBuilder {
+ public:
+  SiteBuilder(const profile::Profile& profile, Symbolizer& symbolizer)
+      : profile_(profile), symbolizer_(symbolizer) {}
+
+  SiteView Build(uint32_t id, const profile::Site& source) const {
+    SiteView site;
+    site.profile_id = id;
+    site.kind = KindWord(source.site.kind());
+    site.name = std::string(profile_.Text(source.site.name()));
+    site.stack_cut = source.site.stack_cut();
+    FillStack(source.site, site);
+    FillCounters(source, site);
+    FillUses(source.total, site);
+    FillCode(source.total, site);
+    FillPages(source.total, site);
+    return site;
+  }
+
+ private:
+  void FillStack(const memagent::v1::Site& source, SiteView& site) const {
+    uint32_t stack = source.stack();
+    for (size_t depth = 0; stack != 0 && depth < kDeepestStack; ++depth) {
+      const profile::Stack& node = profile_.stacks[stack];
+      const std::vector<CodeLine>& lines = symbolizer_.Resolve(node.frame);
+      site.stack.insert(site.stack.end(), lines.begin(), lines.end());
+      stack = node.parent;
+    }
+    site.stack_cut = site.stack_cut || stack != 0;
+    site.where = OwnFrame(site);
+  }
+
+  // Named after the first frame that is the program's own; the innermost when all are plumbing.
+  static CodeLine OwnFrame(const SiteView& site) {
+    CodeLine named;
+    if (site.stack.empty() || !site.name.empty()) {
+      named.function = named.short_function = site.name;
+      return named;
+    }
+    const auto own = std::find_if(site.stack.begin(), site.stack.end(), [](const CodeLine& line) {
+      return !line.short_function.empty() && !IsPlumbing(line.short_function);
+    });
+    return own == site.stack.end() ? site.stack.front() : *own;
+  }
+
+  static void FillCounters(const profile::Site& source, SiteView& site) {
+    const memagent::v1::SiteTotal& total = source.total;
+    site.samples = total.samples();
+    site.evidence = {total.evidence_exact(), total.evidence_approximate(), total.evidence_pc_only(),
+                     0};
+    site.allocations = total.allocations();
+    site.frees = total.frees();
+    site.bytes_allocated = total.bytes_allocated();
+    site.bytes_live =
+        total.bytes_allocated() - std::min(total.bytes_allocated(), total.bytes_freed());
+    site.bytes_peak = total.bytes_peak();
+    if (source.site.kind() == memagent::v1::GLOBAL && site.bytes_peak == 0) {
+      site.bytes_live = site.bytes_peak = source.site.size_bytes();
+    }
+  }
+
+  static void FillUses(const memagent::v1::SiteTotal& total, SiteView& site) {
+    for (int i = 0; i < total.cell_samples_size(); ++i) {
+      site.uses.push_back({total.cell_thread(i), total.cell_cpu_node(i), total.cell_memory_node(i),
+                           total.cell_samples(i)});
+      const Use& use = site.uses.back();
+      if (use.IsLocated()) site.located_samples += use.samples;
+      if (use.IsRemote()) site.remote_samples += use.samples;
+    }
+    std::stable_sort(site.uses.begin(), site.uses.end(),
+                     [](const Use& a, const Use& b) { return a.samples > b.samples; });
+  }
+
+  // Several instructions of one source line are one row.
+  void FillCode(const memagent::v1::SiteTotal& total, SiteView& site) const {
+    std::map<std::tuple<std::string, std::string, uint32_t, uint64_t>, AccessingCode> rows;
+    for (int i = 0; i < total.code_samples_size(); ++i) {
+      const CodeLine& where = symbolizer_.Resolve(total.code_frame(i)).front();
+      const bool unknown = where.function.empty() && where.file.empty();
+      AccessingCode& row =
+          rows[{where.module, where.function, where.line, unknown ? where.address : 0}];
+      row.where = where;
+      row.samples += total.code_samples(i);
+      row.remote_samples += total.code_remote_samples(i);
+    }
+    for (auto& [key, row] : rows) site.code.push_back(std::move(row));
+    std::stable_sort(
+        site.code.begin(), site.code.end(),
+        [](const AccessingCode& a, const AccessingCode& b) { return a.samples > b.samples; });
+  }
+
+  void FillPages(const memagent::v1::SiteTotal& total, SiteView& site) const {
+    for (const auto& touch : total.first_touch()) {
+      site.first_touch.push_back({touch.thread(), touch.cpu_node(),
+                                  symbolizer_.Resolve(touch.frame()).front(), touch.pages(),
+                                  touch.faults()});
+    }
+    std::stable_sort(site.first_touch.begin(), site.first_touch.end(),
+                     [](const FirstTouch& a, const FirstTouch& b) { return a.pages > b.pages; });
+    for (int i = 0; i < total.page_count_size(); ++i) {
+      site.pages.push_back({total.page_node(i), total.page_count(i)});
+    }
+    site.pages_not_present = total.pages_not_present();
+  }
+
+  const profile::Profile& profile_;
+  Symbolizer& symbolizer_;
+};
+
+void RankSites(View& view) {
+  std::stable_sort(view.sites.begin(), view.sites.end(), [](const SiteView& a, const SiteView& b) {
+    return std::pair(a.samples, a.bytes_peak) > std::pair(b.samples, b.bytes_peak);
+  });
+  const uint64_t whole = view.tally.MemorySamples();
+  for (size_t i = 0; i < view.sites.size(); ++i) {
+    SiteView& site = view.sites[i];
+    site.id = Concat("S", i + 1);
+    site.share = Share(site.samples, whole);
+    site.share_interval = WilsonInterval(site.samples, whole);
+    view.located_samples += site.located_samples;
+    view.remote_samples += site.remote_samples;
+  }
+}
+
+void FillEngine(View& view) {
+  view.engine = EngineWord(memagent::v1::Engine::NONE);
+  for (const auto& engine : view.profile.header.engines()) {
+    if (!engine.in_use()) continue;
+    view.engine_record = engine;
+    view.engine = EngineWord(engine.kind());
+  }
+}
+
+}  // namespace
+
+View BuildView(profile::Profile profile, const QueryOptions& options) {
+  View view;
+  view.profile = std::move(profile);
+  if (!options.lines) {
+    for (auto& module : view.profile.modules) module.clear_build_id();
+  }
+  FillEngine(view);
+  view.wall_nanos = WallNanos(view.profile);
+  view.node_count = std::max(1, view.profile.header.machine().nodes_size());
+  view.tally = SampleTally(view.profile.accounting);
+  view.faults = FaultTally(view.profile.accounting);
+  view.untracked = Reasons(view.profile.accounting.untracked(), kUntrackedReasons);
+  view.threads = MakeThreads(view.profile);
+  Symbolizer symbolizer(view.profile);
+  const SiteBuilder builder(view.profile, symbolizer);
+  for (const auto& [id, site] : view.profile.sites) {
+    if (id == 0 && site.total.samples() == 0) continue;
+    view.sites.push_back(builder.Build(id, site));
+  }
+  RankSites(view);
+  if (options.lines) view.symbol_notes = symbolizer.Notes();
+  view.quality = JudgeQuality(view);
+  return view;
+}
+
+}  // namespace memagent::viewer

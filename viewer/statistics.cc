@@ -1,0 +1,75 @@
+#include "viewer/statistics.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace memagent::viewer {
+namespace {
+
+constexpr double kZ95 = 1.959963984540054;  // the normal quantile of 0.975
+
+double Hypotenuse(double a, double b) { return std::sqrt(a * a + b * b); }
+
+}  // namespace
+
+double Share(uint64_t part, uint64_t whole) {
+  return whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+Interval WilsonInterval(uint64_t part, uint64_t whole) {
+  if (whole == 0) return {0, 1};
+  const double n = static_cast<double>(whole);
+  const double p = std::min(1.0, Share(part, whole));
+  const double z2 = kZ95 * kZ95;
+  const double centre = (p + z2 / (2 * n)) / (1 + z2 / n);
+  const double half = kZ95 / (1 + z2 / n) * std::sqrt(p * (1 - p) / n + z2 / (4 * n * n));
+  return {std::clamp(centre - half, 0.0, p), std::clamp(centre + half, p, 1.0)};
+}
+
+double HalfWidth(uint64_t part, uint64_t whole) {
+  const double p = std::min(1.0, Share(part, whole));
+  const Interval interval = WilsonInterval(part, whole);
+  return std::max(p - interval.low, interval.high - p);
+}
+
+Interval DifferenceInterval(const TwoShares& s) {
+  if (s.whole_before == 0 || s.whole_after == 0) return {-1, 1};
+  const double before = Share(s.part_before, s.whole_before);
+  const double after = Share(s.part_after, s.whole_after);
+  const Interval b = WilsonInterval(s.part_before, s.whole_before);
+  const Interval a = WilsonInterval(s.part_after, s.whole_after);
+  const double change = after - before;
+  return {std::max(-1.0, change - Hypotenuse(after - a.low, b.high - before)),
+          std::min(1.0, change + Hypotenuse(a.high - after, before - b.low))};
+}
+
+std::string_view VerdictWord(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kBetter:
+      return "better";
+    case Verdict::kWorse:
+      return "worse";
+    case Verdict::kSame:
+      return "same";
+    case Verdict::kNew:
+      return "new";
+    case Verdict::kGone:
+      return "gone";
+    case Verdict::kNotEnoughSamples:
+      break;
+  }
+  return "not enough samples";
+}
+
+Verdict JudgeChange(const TwoShares& s) {
+  const bool seen_enough = s.part_before >= kWeakSamples || s.part_after >= kWeakSamples;
+  if (!seen_enough || s.whole_before < kWeakSamples || s.whole_after < kWeakSamples) {
+    return Verdict::kNotEnoughSamples;
+  }
+  const Interval change = DifferenceInterval(s);
+  if (change.high < 0) return Verdict::kBetter;
+  if (change.low > 0) return Verdict::kWorse;
+  return Verdict::kSame;
+}
+
+}  // namespace memagent::viewer

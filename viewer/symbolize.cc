@@ -1,0 +1,72 @@
+#include "viewer/symbolize.h"
+
+#include <algorithm>
+
+#include "viewer/function_name.h"
+#include "viewer/module_lines.h"
+
+namespace memagent::viewer {
+namespace {
+
+CodeLine LineOf(const InlineLevel& level, const CodeLine& base) {
+  CodeLine line = base;
+  line.file = level.file;
+  line.line = level.line;
+  if (!level.function.empty()) line.function = Demangle(level.function);
+  return line;
+}
+
+}  // namespace
+
+Symbolizer::Symbolizer(const profile::Profile& profile) : profile_(profile) {}
+Symbolizer::~Symbolizer() = default;
+
+ModuleLines& Symbolizer::LinesOf(uint32_t module_id) {
+  std::unique_ptr<ModuleLines>& lines = modules_[module_id];
+  if (lines == nullptr) {
+    const memagent::v1::Module& module = profile_.modules[module_id];
+    lines =
+        std::make_unique<ModuleLines>(std::string(profile_.Text(module.path())), module.build_id());
+  }
+  return *lines;
+}
+
+const std::vector<CodeLine>& Symbolizer::Resolve(uint32_t frame_id) {
+  const auto found = cache_.find(frame_id);
+  if (found != cache_.end()) return found->second;
+  return cache_[frame_id] = Compute(frame_id);
+}
+
+std::vector<CodeLine> Symbolizer::Compute(uint32_t frame_id) {
+  const profile::Frame& frame = profile_.frames[frame_id];
+  CodeLine base;
+  base.module = std::string(profile_.Text(profile_.ModuleOf(frame_id).path()));
+  base.address = frame.address;
+  base.function = Demangle(profile_.FunctionOf(frame_id));
+  std::vector<CodeLine> lines;
+  if (frame.module != 0) {
+    // A return address may already belong to the next line, or even the next function.
+    const uint64_t address = frame.address - (frame.is_instruction || frame.address == 0 ? 0 : 1);
+    const ModuleLines& module = LinesOf(frame.module);
+    if (base.function.empty()) base.function = Demangle(module.SymbolAt(address));
+    for (const InlineLevel& level : module.At(address)) {
+      if (!lines.empty()) lines.back().inlined = true;
+      lines.push_back(LineOf(level, base));
+    }
+  }
+  if (lines.empty()) lines.push_back(base);
+  for (CodeLine& line : lines) line.short_function = ShortName(line.function);
+  return lines;
+}
+
+std::vector<std::string> Symbolizer::Notes() const {
+  std::vector<std::string> notes;
+  for (const auto& [id, lines] : modules_) {
+    if (!lines->problem().empty()) notes.push_back(lines->problem());
+  }
+  std::sort(notes.begin(), notes.end());
+  notes.erase(std::unique(notes.begin(), notes.end()), notes.end());
+  return notes;
+}
+
+}  // namespace memagent::viewer

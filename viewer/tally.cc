@@ -1,0 +1,78 @@
+// Tally and the words of view.h.
+#include <algorithm>
+#include <numeric>
+
+#include "agent/base/reasons.h"
+#include "viewer/view.h"
+
+namespace memagent::viewer {
+namespace {
+
+uint64_t Sum(const std::vector<ReasonCount>& reasons) {
+  return std::accumulate(reasons.begin(), reasons.end(), uint64_t{0},
+                         [](uint64_t sum, const ReasonCount& r) { return sum + r.count; });
+}
+
+uint64_t Minus(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
+
+}  // namespace
+
+uint64_t Tally::Unattributed() const { return Sum(unattributed); }
+uint64_t Tally::Dropped() const { return Sum(dropped); }
+
+uint64_t Tally::NotMemory() const {
+  const std::string_view name = Info(UnattributedReason::kNotMemory).name;
+  const auto found = std::find_if(unattributed.begin(), unattributed.end(),
+                                  [&](const ReasonCount& reason) { return reason.name == name; });
+  return found == unattributed.end() ? 0 : found->count;
+}
+
+// Built from the parts, so that it stays sensible when a damaged file does not balance.
+uint64_t Tally::MemorySamples() const { return attributed + Minus(Unattributed(), NotMemory()); }
+
+std::string View::ThreadName(uint32_t id) const {
+  for (const ThreadView& thread : threads) {
+    if (thread.id == id) return thread.name;
+  }
+  return "";
+}
+
+std::string KindWord(memagent::v1::RegionKind kind) {
+  switch (kind) {
+    case memagent::v1::HEAP:
+      return "heap";
+    case memagent::v1::MMAP:
+      return "mmap";
+    case memagent::v1::GLOBAL:
+      return "global";
+    case memagent::v1::TLS:
+      return "tls";
+    case memagent::v1::STACK:
+      return "stack";
+    case memagent::v1::FILE:
+      return "file";
+    case memagent::v1::BRK:
+      return "brk";
+    case memagent::v1::SHM:
+      return "shm";
+    default:
+      return "unknown";
+  }
+}
+
+std::string EngineWord(memagent::v1::Engine::Kind kind) {
+  switch (kind) {
+    case memagent::v1::Engine::IBS:
+      return "ibs";
+    case memagent::v1::Engine::PEBS:
+      return "pebs";
+    case memagent::v1::Engine::SPE:
+      return "spe";
+    case memagent::v1::Engine::SOFTWARE:
+      return "software";
+    default:
+      return "none";
+  }
+}
+
+}  // namespace memagent::viewer

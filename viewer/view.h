@@ -1,0 +1,164 @@
+// The view model: what a profile says, joined and ready to show. Plain data, names as recorded
+// (untrusted: Terminal::Safe before printing). Built by query.h.
+#ifndef MEMAGENT_VIEWER_VIEW_H_
+#define MEMAGENT_VIEWER_VIEW_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/profile/reader.h"
+#include "viewer/statistics.h"
+
+namespace memagent::viewer {
+
+// A place in the program's code, as far as it is known.
+struct CodeLine {
+  std::string function;        // demangled in full; "" unknown
+  std::string short_function;  // without parameters and template arguments
+  std::string file;            // path as the compiler saw it; "" unknown
+  uint32_t line = 0;
+  std::string module;    // path of the executable or library; "" unknown
+  uint64_t address = 0;  // ELF address in the module
+  bool inlined = false;  // its caller is the next line of the same machine code
+};
+
+struct ReasonCount {
+  std::string name;     // snake_case
+  std::string meaning;  // a phrase; "" for a reason this viewer does not know
+  uint64_t count = 0;
+};
+
+struct EvidenceCount {
+  uint64_t exact = 0;
+  uint64_t approximate = 0;
+  uint64_t pc_only = 0;
+  uint64_t none = 0;
+};
+
+// Every sample's fate: seen = attributed + unattributed + dropped.
+struct Tally {
+  uint64_t seen = 0;
+  uint64_t attributed = 0;
+  std::vector<ReasonCount> unattributed;  // most first
+  std::vector<ReasonCount> dropped;
+  EvidenceCount evidence;
+
+  uint64_t Unattributed() const;
+  uint64_t Dropped() const;
+  // Those whose instruction did not access memory.
+  uint64_t NotMemory() const;
+  // Samples of memory accesses that reached us, attributed or not: what shares are parts of.
+  uint64_t MemorySamples() const;
+  // MemorySamples() that have no allocation.
+  uint64_t UnattributedMemory() const { return MemorySamples() - attributed; }
+  bool Balances() const { return seen == attributed + Unattributed() + Dropped(); }
+};
+
+// Samples by where the thread ran and where the page was; nodes are -1 when unknown.
+struct Use {
+  uint32_t thread = 0;
+  int32_t cpu_node = -1;
+  int32_t memory_node = -1;
+  uint64_t samples = 0;
+
+  bool IsLocated() const { return cpu_node >= 0 && memory_node >= 0; }
+  bool IsRemote() const { return IsLocated() && cpu_node != memory_node; }
+};
+
+struct AccessingCode {
+  CodeLine where;
+  uint64_t samples = 0;
+  uint64_t remote_samples = 0;
+};
+
+struct FirstTouch {
+  uint32_t thread = 0;
+  int32_t cpu_node = -1;
+  CodeLine where;
+  uint64_t pages = 0;   // estimated from the faults seen
+  uint64_t faults = 0;  // really seen
+};
+
+struct NodePages {
+  int32_t node = -1;
+  uint64_t pages = 0;
+};
+
+struct SiteView {
+  std::string id;           // "S1" has the most samples
+  uint32_t profile_id = 0;  // in the profile file
+  std::string kind;         // "heap", "mmap", "global", ...
+  std::string name;         // of the variable, thread or file; "" for allocations
+  CodeLine where;  // the first frame that isn't plumbing; for others, short_function = name
+  std::vector<CodeLine> stack;  // innermost first, inlined calls expanded
+  bool stack_cut = false;
+  uint64_t samples = 0;
+  double share = 0;
+  Interval share_interval;
+  uint64_t located_samples = 0;  // both nodes known
+  uint64_t remote_samples = 0;
+  EvidenceCount evidence;
+  uint64_t allocations = 0;
+  uint64_t frees = 0;
+  uint64_t bytes_allocated = 0;
+  uint64_t bytes_live = 0;
+  uint64_t bytes_peak = 0;
+  std::vector<Use> uses;                // most samples first
+  std::vector<AccessingCode> code;      // most samples first
+  std::vector<FirstTouch> first_touch;  // most pages first
+  std::vector<NodePages> pages;
+  uint64_t pages_not_present = 0;
+
+  bool IsWeak() const { return samples < kWeakSamples; }
+};
+
+struct ThreadView {
+  uint32_t id = 0;
+  int32_t tid = 0;
+  std::string name;
+  bool main = false;
+  Tally tally;
+  uint64_t time_enabled_nanos = 0;
+  uint64_t time_running_nanos = 0;
+  uint64_t unobserved_nanos = 0;
+  uint64_t throttled = 0;
+  std::vector<uint64_t> samples_by_node;  // index: CPU node
+  std::string not_sampled;                // why, "" when it was
+};
+
+// How far the numbers can be trusted.
+struct Quality {
+  enum class Word { kGood, kFair, kPoor };
+  Word word = Word::kGood;
+  std::vector<std::string> reasons;  // a sentence each; empty for kGood
+};
+
+struct View {
+  profile::Profile profile;                           // header, events, own cost
+  std::string engine;                                 // "ibs", "pebs", "spe", "software", "none"
+  std::optional<memagent::v1::Engine> engine_record;  // the one in use
+  uint64_t wall_nanos = 0;
+  size_t node_count = 1;  // of the machine
+  Tally tally;
+  Tally faults;  // page-fault samples; no evidence
+  std::vector<ReasonCount> untracked;
+  std::vector<ThreadView> threads;
+  std::vector<SiteView> sites;  // most samples first
+  uint64_t located_samples = 0;
+  uint64_t remote_samples = 0;
+  std::vector<std::string> symbol_notes;  // why lines are missing, a sentence each
+  Quality quality;
+
+  bool HasRemote() const { return node_count > 1; }
+  std::string ThreadName(uint32_t id) const;
+};
+
+// The view must be able to name every kind; used in JSON, too.
+std::string KindWord(memagent::v1::RegionKind kind);
+std::string EngineWord(memagent::v1::Engine::Kind kind);
+
+}  // namespace memagent::viewer
+
+#endif  // MEMAGENT_VIEWER_VIEW_H_
