@@ -1,0 +1,253 @@
+// What can be written to a profile, as plain data: the input of ProfileWriter.
+//
+// Strings and spans are only borrowed for the call. Ids are the caller's and count from 1 (0:
+// none); string ids are the writer's own business. Times are CLOCK_MONOTONIC nanoseconds unless
+// they say otherwise. Field meanings: profile.proto.
+#ifndef MEMAGENT_AGENT_PROFILE_MODEL_H_
+#define MEMAGENT_AGENT_PROFILE_MODEL_H_
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "agent/base/reasons.h"
+#include "agent/base/types.h"
+
+namespace memagent::profile {
+
+struct ProcessData {
+  uint32_t pid = 0;
+  uint32_t parent_pid = 0;
+  std::string_view executable;
+  std::span<const std::string_view> arguments;
+  std::string_view working_directory;
+  std::string_view host;
+  bool forked_without_exec = false;
+};
+
+struct NodeData {
+  uint32_t id = 0;
+  std::string_view cpu_list;
+  uint64_t memory_total_bytes = 0;
+};
+
+struct MachineData {
+  std::string_view architecture;
+  std::string_view cpu_model;
+  uint32_t cpu_family = 0;
+  uint32_t cpu_model_number = 0;
+  uint32_t cpu_stepping = 0;
+  std::string_view microcode;
+  std::string_view hypervisor;
+  uint32_t page_bytes = 0;
+  uint32_t cache_line_bytes = 0;
+  std::span<const NodeData> nodes;
+  std::span<const uint32_t> distances;
+  std::span<const int32_t> cpu_nodes;
+};
+
+struct KernelData {
+  std::string_view release;
+  int32_t perf_event_paranoid = 0;
+  uint32_t max_sample_rate = 0;
+  uint32_t mlock_kib = 0;
+  std::string_view transparent_hugepage;
+  int32_t numa_balancing = -1;
+};
+
+struct EngineData {
+  EngineKind kind = EngineKind::kNone;
+  bool in_use = false;
+  std::string_view event;
+  uint64_t period = 0;
+  std::string_view period_unit;
+  double rate_hz = 0;
+  std::string_view exact_attr;
+  bool knows_latency = false;
+  bool knows_data_source = false;
+  bool knows_loads_and_stores = false;
+  std::string_view refused;
+  int32_t refused_errno = 0;
+  std::string_view remedy;
+  uint32_t skid_ticks_on_next = 0;
+  uint32_t skid_ticks_total = 0;
+  uint64_t fault_period = 0;
+};
+
+struct HeaderData {
+  std::string_view agent_version;
+  uint64_t start_unix_nanos = 0;
+  Nanos start_monotonic = 0;
+  ProcessData process;
+  MachineData machine;
+  KernelData kernel;
+  std::span<const EngineData> engines;
+  std::string_view options;
+};
+
+struct ModuleData {
+  std::string_view path;
+  std::string_view build_id;  // raw bytes, empty when it has none
+  uint64_t start = 0;
+  uint64_t end = 0;
+  uint64_t load_bias = 0;
+  Nanos loaded = 0;
+  Nanos unloaded = 0;
+};
+
+struct ModuleUnloadData {
+  uint32_t module = 0;
+  Nanos unloaded = 0;
+};
+
+struct ThreadData {
+  Tid tid = 0;
+  std::string_view name;
+  Nanos started = 0;
+  bool main = false;
+};
+
+struct FrameData {
+  uint32_t module = 0;
+  uint64_t address = 0;
+  bool is_instruction = false;  // see Frame in reader.h
+};
+
+struct StackData {
+  uint32_t parent = 0;
+  uint32_t frame = 0;
+};
+
+struct SiteData {
+  uint32_t id = 0;
+  RegionKind kind = RegionKind::kUnknown;
+  uint32_t stack = 0;
+  std::string_view name;
+  uint32_t module = 0;
+  uint64_t address = 0;
+  uint64_t size_bytes = 0;
+  bool stack_cut = false;
+};
+
+// Arrays are indexed by the enums of agent/base/reasons.h and by Evidence.
+struct AccountingData {
+  uint64_t samples_seen = 0;
+  uint64_t attributed = 0;
+  std::array<uint64_t, kUnattributedReasonCount> unattributed = {};
+  std::array<uint64_t, kDropReasonCount> dropped = {};
+  std::array<uint64_t, kEvidenceCount> evidence = {};
+  uint64_t faults_seen = 0;
+  uint64_t faults_attributed = 0;
+  std::array<uint64_t, kUnattributedReasonCount> faults_unattributed = {};
+  std::array<uint64_t, kDropReasonCount> faults_dropped = {};
+  std::array<uint64_t, kUntrackedReasonCount> untracked = {};
+};
+
+struct ThreadTotalData {
+  uint32_t thread = 0;
+  AccountingData accounting;
+  uint64_t time_enabled_nanos = 0;
+  uint64_t time_running_nanos = 0;
+  uint64_t throttled = 0;
+  std::span<const uint64_t> samples_by_node;
+  Nanos ended = 0;
+  std::string_view name;
+  uint64_t unobserved_nanos = 0;
+  std::string_view not_sampled;
+};
+
+struct CellData {
+  uint32_t thread = 0;
+  NodeId cpu_node = NodeId::kUnknown;
+  NodeId memory_node = NodeId::kUnknown;
+  uint64_t samples = 0;
+};
+
+struct CodeData {
+  uint32_t frame = 0;
+  uint64_t samples = 0;
+  uint64_t remote_samples = 0;
+};
+
+struct FirstTouchData {
+  uint32_t thread = 0;
+  NodeId cpu_node = NodeId::kUnknown;
+  uint32_t frame = 0;
+  uint64_t pages = 0;
+  uint64_t faults = 0;
+};
+
+struct PagesData {
+  NodeId node = NodeId::kUnknown;
+  uint64_t count = 0;
+};
+
+struct SiteTotalData {
+  uint32_t site = 0;
+  uint64_t allocations = 0;
+  uint64_t frees = 0;
+  uint64_t bytes_allocated = 0;
+  uint64_t bytes_freed = 0;
+  uint64_t bytes_peak = 0;
+  uint64_t samples = 0;
+  uint64_t evidence_exact = 0;
+  uint64_t evidence_approximate = 0;
+  uint64_t evidence_pc_only = 0;
+  std::span<const CellData> cells;
+  std::span<const CodeData> code;
+  std::span<const FirstTouchData> first_touch;
+  std::span<const PagesData> pages;
+  uint64_t pages_not_present = 0;
+};
+
+struct OwnCostData {
+  uint64_t drain_cpu_nanos = 0;
+  uint64_t bytes_mapped = 0;
+  uint64_t allocations_tracked = 0;
+  uint64_t live_blocks = 0;
+  uint64_t stacks = 0;
+  uint64_t stack_cache_hits = 0;
+  uint64_t stack_cache_misses = 0;
+  uint64_t checkpoints = 0;
+  uint64_t checkpoint_nanos = 0;
+  std::string_view page_node_rung;
+  uint64_t clock_error_nanos = 0;
+  uint64_t profile_bytes = 0;
+  uint64_t profile_rewrites = 0;
+};
+
+struct RawSampleData {
+  Nanos time = 0;
+  uint64_t ip = 0;
+  uint64_t address = 0;
+  uint32_t thread = 0;
+  uint32_t cpu = 0;
+  uint32_t site = 0;
+  Evidence evidence = Evidence::kNone;
+  NodeId memory_node = NodeId::kUnknown;
+};
+
+enum class Severity : uint8_t { kInfo = 0, kWarning = 1, kError = 2 };
+
+struct EventData {
+  Nanos time = 0;
+  Severity severity = Severity::kInfo;
+  std::string_view code;  // snake_case
+  std::string_view text;  // one sentence, cause and remedy
+};
+
+struct SymbolData {
+  uint32_t frame = 0;
+  std::string_view function;  // mangled; empty: no symbol
+  uint64_t offset = 0;
+};
+
+struct FooterData {
+  Nanos ended = 0;
+  std::string_view how;
+};
+
+}  // namespace memagent::profile
+
+#endif  // MEMAGENT_AGENT_PROFILE_MODEL_H_
