@@ -1,0 +1,35 @@
+// Measures where this machine's clock interrupt lands after a memory access.
+//
+// The software engine blames the instruction before the sampled one, which is right only if the
+// interrupt is taken once the stalled access has retired (facts: software_engine 1: skid of exactly
+// one instruction on Zen 3). So it is measured: cpu-clock ticks fall into
+//
+//     nop nop nop nop | lock addq $1, (line in L1) | nop nop nop nop
+//
+// where nearly all time is spent in the locked add. The share of ticks whose IP is the instruction
+// after it is what the profile records.
+//
+// Calling thread: any, best the drain thread; it burns at most 20 ms of its CPU time. Raw system
+// calls only; every descriptor and mapping is gone on return.
+#ifndef MEMAGENT_AGENT_CAPTURE_SKID_CALIBRATION_H_
+#define MEMAGENT_AGENT_CAPTURE_SKID_CALIBRATION_H_
+
+#include <cstdint>
+
+namespace memagent::capture {
+
+struct SkidCalibration {
+  uint32_t ticks_on_access = 0;  // IP on the locked add itself
+  uint32_t ticks_on_next = 0;    // IP on the instruction after it
+  uint32_t ticks_total = 0;      // inside the loop; 0: nothing was measured
+  int error = 0;                 // positive errno that stopped it, 0 when it ran
+
+  // 99 % on the next instruction, and enough ticks to tell: "previous instruction" then holds.
+  bool holds() const { return ticks_total >= 20 && ticks_on_next * 100ull >= ticks_total * 99ull; }
+};
+
+SkidCalibration CalibrateSkid();
+
+}  // namespace memagent::capture
+
+#endif  // MEMAGENT_AGENT_CAPTURE_SKID_CALIBRATION_H_
