@@ -18,7 +18,9 @@ uint64_t g_histogram[kCells];
 namespace {
 
 [[gnu::noinline]] uint64_t* AllocateInput() {
-  return static_cast<uint64_t*>(calloc(kCells, sizeof(uint64_t)));
+  void* input = calloc(kCells, sizeof(uint64_t));
+  if (input == nullptr) exit(1);
+  return static_cast<uint64_t*>(input);
 }
 
 [[gnu::noinline]] void CountInto(uint64_t* histogram, const uint64_t* input, size_t updates) {
@@ -36,7 +38,6 @@ namespace {
 int main(int argc, char** argv) {
   const size_t updates = kUpdatesPerScale * static_cast<size_t>(argc > 1 ? atoi(argv[1]) : 1);
   uint64_t* input = AllocateInput();
-  if (input == nullptr) return 1;
   CountInto(g_histogram, input, updates);
   uint64_t highest = 0;
   for (uint64_t count : g_histogram) highest = count > highest ? count : highest;

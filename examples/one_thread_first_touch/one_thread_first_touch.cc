@@ -16,7 +16,9 @@ constexpr size_t kThreads = 4;
 constexpr int kSweepsPerScale = 800;
 
 [[gnu::noinline]] uint64_t* AllocateField() {
-  return static_cast<uint64_t*>(malloc(kCells * sizeof(uint64_t)));
+  void* field = malloc(kCells * sizeof(uint64_t));
+  if (field == nullptr) exit(1);
+  return static_cast<uint64_t*>(field);
 }
 
 // The fault: this loop runs in the main thread alone, so the main thread touches every page first.
@@ -40,7 +42,6 @@ constexpr int kSweepsPerScale = 800;
 int main(int argc, char** argv) {
   const int sweeps = kSweepsPerScale * (argc > 1 ? atoi(argv[1]) : 1);
   uint64_t* field = AllocateField();
-  if (field == nullptr) return 1;
   FillField(field);
   std::vector<uint64_t> sums(kThreads * 8);  // 64 bytes apart: no false sharing in this example
   std::vector<std::thread> threads;

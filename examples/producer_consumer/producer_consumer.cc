@@ -43,7 +43,9 @@ class Queue {
 };
 
 [[gnu::noinline]] uint64_t* AllocateBlock() {
-  return static_cast<uint64_t*>(malloc(kCells * sizeof(uint64_t)));
+  void* block = malloc(kCells * sizeof(uint64_t));
+  if (block == nullptr) exit(1);
+  return static_cast<uint64_t*>(block);
 }
 
 [[gnu::noinline]] void FillBlock(uint64_t* block, uint64_t first) {
@@ -65,7 +67,6 @@ void Produce(Queue& queue, int blocks) {
   pthread_setname_np(pthread_self(), "producer");
   for (int i = 0; i < blocks; ++i) {
     uint64_t* block = AllocateBlock();
-    if (block == nullptr) abort();
     FillBlock(block, static_cast<uint64_t>(i));
     queue.Push(block);
   }
