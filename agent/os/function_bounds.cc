@@ -1,0 +1,196 @@
+#include "agent/os/function_bounds.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "agent/os/self_memory.h"
+
+// Since glibc 2.35; weak, so that the agent still loads (and resolves no address) on an older one.
+#pragma weak _dl_find_object
+
+namespace memagent::os {
+namespace {
+
+// DW_EH_PE_* of the LSB core specification.
+constexpr uint8_t kUdata4 = 0x03;
+constexpr uint8_t kDatarelSdata4 = 0x3b;
+constexpr uint8_t kFormatMask = 0x0f;
+
+// A cursor over untrusted bytes: reads past the end give zero and make `valid` false.
+class Cursor {
+ public:
+  explicit Cursor(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  bool valid() const { return valid_; }
+
+  uint8_t Byte() {
+    if (at_ >= bytes_.size()) valid_ = false;
+    return valid_ ? static_cast<uint8_t>(bytes_[at_++]) : uint8_t{0};
+  }
+  void Skip(size_t count) {
+    if (count > bytes_.size() - at_) valid_ = false;
+    if (valid_) at_ += count;
+  }
+  // Signed and unsigned LEB128 take the same bytes; only the length matters here.
+  void SkipLeb() {
+    while ((Byte() & 0x80) != 0 && valid_) {
+    }
+  }
+
+ private:
+  std::span<const std::byte> bytes_;
+  size_t at_ = 0;
+  bool valid_ = true;
+};
+
+// Augmentation strings in the wild: "", "zR", "zPLR", "zRS", "zRB"; "eh" is from before 2000.
+struct Augmentation {
+  std::array<char, 8> text = {};
+  size_t length = 0;
+};
+
+std::optional<Augmentation> ReadAugmentation(Cursor& cursor) {
+  Augmentation result;
+  for (char c = static_cast<char>(cursor.Byte()); c != 0; c = static_cast<char>(cursor.Byte())) {
+    if (result.length == result.text.size()) return std::nullopt;
+    result.text[result.length++] = c;
+  }
+  return result;
+}
+
+// Walks the augmentation data up to the letter R.
+std::optional<uint8_t> FindEncoding(const Augmentation& augmentation, Cursor& cursor) {
+  for (size_t i = 1; i < augmentation.length; ++i) {
+    const char letter = augmentation.text[i];
+    if (letter == 'R') return cursor.Byte();
+    if (letter == 'L') cursor.Byte();
+    if (letter == 'P') {
+      const std::optional<size_t> size = EncodedPointerBytes(cursor.Byte());
+      if (!size) return std::nullopt;
+      cursor.Skip(*size);
+    }
+  }
+  return uint8_t{0};
+}
+
+std::optional<SearchRow> ReadRow(const SearchTable& table, uint32_t row) {
+  SearchRow value;
+  if (!ReadSelfValue(table.first_row + uint64_t{row} * sizeof(SearchRow), value)) {
+    return std::nullopt;
+  }
+  return value;
+}
+
+// The last row whose function starts at or before `pc`. One safe read a step: 12 to 17 steps, once
+// for each function that is ever sampled.
+std::optional<SearchRow> FindRow(const SearchTable& table, uint64_t pc) {
+  const auto wanted = static_cast<int64_t>(pc - table.header);
+  std::optional<SearchRow> best;
+  uint32_t low = 0;
+  uint32_t high = table.rows;
+  while (low < high) {
+    const uint32_t middle = low + (high - low) / 2;
+    const std::optional<SearchRow> row = ReadRow(table, middle);
+    if (!row) return std::nullopt;
+    if (row->pc <= wanted) {
+      best = row;
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return best;
+}
+
+// The FDE's pc_range: the size of the function in bytes.
+std::optional<uint64_t> ReadFunctionBytes(uint64_t fde) {
+  struct {
+    uint32_t length;
+    uint32_t cie_distance;  // from this field back to the CIE
+  } head;
+  if (!ReadSelfValue(fde, head) || head.length < 8 || head.length >= 0xfffffff0) {
+    return std::nullopt;
+  }
+  std::array<std::byte, 64> cie = {};
+  const size_t read = ReadSelf(fde + 4 - head.cie_distance, cie);
+  const auto encoding = ParsePointerEncoding(std::span(cie).first(read));
+  if (!encoding) return std::nullopt;
+  const std::optional<size_t> pointer = EncodedPointerBytes(*encoding);
+  if (!pointer || (*pointer != 4 && *pointer != 8)) return std::nullopt;
+  uint64_t range = 0;
+  const auto out = std::as_writable_bytes(std::span(&range, 1)).first(*pointer);
+  if (ReadSelf(fde + 8 + *pointer, out) != *pointer) return std::nullopt;
+  return range;
+}
+
+std::optional<SearchTable> FindTable(uint64_t pc) {
+  if (_dl_find_object == nullptr) return std::nullopt;
+  dl_find_object found = {};
+  if (_dl_find_object(reinterpret_cast<void*>(pc), &found) != 0) return std::nullopt;
+  const auto header = reinterpret_cast<uint64_t>(found.dlfo_eh_frame);
+  std::array<std::byte, kSearchHeaderBytes> bytes = {};
+  return ParseSearchHeader(header, std::span(bytes).first(ReadSelf(header, bytes)));
+}
+
+}  // namespace
+
+std::optional<SearchTable> ParseSearchHeader(uint64_t header, std::span<const std::byte> bytes) {
+  if (bytes.size() < kSearchHeaderBytes) return std::nullopt;
+  const auto at = [&](size_t i) { return static_cast<uint8_t>(bytes[i]); };
+  const bool pointer_of_4 = (at(1) & kFormatMask) == 0x03 || (at(1) & kFormatMask) == 0x0b;
+  if (at(0) != 1 || !pointer_of_4 || at(2) != kUdata4 || at(3) != kDatarelSdata4) {
+    return std::nullopt;
+  }
+  SearchTable table{header, header + kSearchHeaderBytes, 0};
+  std::memcpy(&table.rows, bytes.data() + 8, sizeof(table.rows));
+  return table;
+}
+
+std::optional<size_t> EncodedPointerBytes(uint8_t encoding) {
+  switch (encoding & kFormatMask) {
+    case 0x00:  // absptr
+    case 0x04:  // udata8
+    case 0x0c:  // sdata8
+      return 8;
+    case 0x03:  // udata4
+    case 0x0b:  // sdata4
+      return 4;
+    case 0x02:  // udata2
+    case 0x0a:  // sdata2
+      return 2;
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<uint8_t> ParsePointerEncoding(std::span<const std::byte> bytes) {
+  Cursor cursor(bytes);
+  cursor.Skip(8);  // length, CIE id
+  const uint8_t version = cursor.Byte();
+  if (version != 1 && version != 3) return std::nullopt;
+  const std::optional<Augmentation> augmentation = ReadAugmentation(cursor);
+  if (!augmentation) return std::nullopt;
+  if (augmentation->length == 0) return cursor.valid() ? std::optional<uint8_t>(0) : std::nullopt;
+  if (augmentation->text[0] != 'z') return std::nullopt;
+  cursor.SkipLeb();  // code alignment
+  cursor.SkipLeb();  // data alignment
+  cursor.SkipLeb();  // return address register: one byte in version 1, and < 128 there
+  cursor.SkipLeb();  // length of the augmentation data
+  const std::optional<uint8_t> encoding = FindEncoding(*augmentation, cursor);
+  return cursor.valid() ? encoding : std::nullopt;
+}
+
+std::optional<FunctionBounds> FindFunction(uint64_t pc) {
+  const std::optional<SearchTable> table = FindTable(pc);
+  if (!table) return std::nullopt;
+  const std::optional<SearchRow> row = FindRow(*table, pc);
+  if (!row) return std::nullopt;
+  const uint64_t start = table->header + static_cast<uint64_t>(int64_t{row->pc});
+  const auto size = ReadFunctionBytes(table->header + static_cast<uint64_t>(int64_t{row->fde}));
+  if (!size || pc - start >= *size) return std::nullopt;
+  return FunctionBounds{start, start + *size};
+}
+
+}  // namespace memagent::os
