@@ -42,7 +42,7 @@ class ProfileWriter {
   bool WriteFooter(const FooterData& footer);
 
   // One checkpoint: Begin, then threads and sites that changed in any order, then End. Nothing else
-  // may be written in between. It counts for a reader only when all its chunks are whole.
+  // may be written in between. It counts for a reader only when its last chunk is whole.
   void BeginTotals(Nanos time, bool final);
   bool AddThreadTotal(const ThreadTotalData& total);
   bool AddSiteTotal(const SiteTotalData& total);

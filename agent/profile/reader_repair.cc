@@ -1,0 +1,93 @@
+// After merging: no id of a Profile leads out of its table.
+#include <algorithm>
+
+#include "agent/profile/reader_merge.h"
+
+namespace memagent::profile {
+namespace {
+
+class Repair {
+ public:
+  explicit Repair(Profile& profile) : p_(profile) {}
+
+  void All() {
+    for (v1::Module& module : p_.modules) Fix(module, &v1::Module::path, &v1::Module::set_path);
+    for (Thread& thread : p_.threads) FixThread(thread);
+    for (Frame& frame : p_.frames) {
+      frame.module = Valid(frame.module, p_.modules.size());
+      frame.function = Valid(frame.function, p_.strings.size());
+    }
+    for (size_t id = 0; id < p_.stacks.size(); ++id) {
+      p_.stacks[id].parent = Valid(p_.stacks[id].parent, std::max<size_t>(id, 1));
+      p_.stacks[id].frame = Valid(p_.stacks[id].frame, p_.frames.size());
+    }
+    for (auto& [id, site] : p_.sites) FixSite(id, site);
+    for (RawSample& sample : p_.raw_samples) {
+      sample.thread = Valid(sample.thread, p_.threads.size());
+      if (sample.site != 0 && p_.sites.count(sample.site) == 0) sample.site = Bad();
+    }
+  }
+
+ private:
+  uint32_t Bad() {
+    ++p_.load.bad_references;
+    return 0;
+  }
+  uint32_t Valid(uint32_t id, size_t size) { return id < size ? id : Bad(); }
+
+  // Fixes a string id behind a getter and a setter of a generated message.
+  template <typename Message>
+  void Fix(Message& message, uint32_t (Message::*get)() const, void (Message::*set)(uint32_t)) {
+    const uint32_t id = (message.*get)();
+    if (id >= p_.strings.size()) (message.*set)(Bad());
+  }
+
+  void FixThread(Thread& thread) {
+    Fix(thread.start, &v1::Thread::name, &v1::Thread::set_name);
+    Fix(thread.total, &v1::ThreadTotal::name, &v1::ThreadTotal::set_name);
+  }
+
+  void FixSite(uint32_t id, Site& site) {
+    site.site.set_id(id);
+    site.total.set_site(id);
+    Fix(site.site, &v1::Site::name, &v1::Site::set_name);
+    site.site.set_stack(Valid(site.site.stack(), p_.stacks.size()));
+    site.site.set_module(Valid(site.site.module(), p_.modules.size()));
+    if (!v1::RegionKind_IsValid(site.site.kind())) site.site.set_kind(v1::UNKNOWN);
+    FixTotal(site.total);
+  }
+
+  void FixTotal(v1::SiteTotal& total) {
+    EvenOut(total.mutable_cell_thread(), total.mutable_cell_cpu_node(),
+            total.mutable_cell_memory_node(), total.mutable_cell_samples());
+    EvenOut(total.mutable_code_frame(), total.mutable_code_samples(),
+            total.mutable_code_remote_samples());
+    EvenOut(total.mutable_page_node(), total.mutable_page_count());
+    for (uint32_t& thread : *total.mutable_cell_thread()) {
+      thread = Valid(thread, p_.threads.size());
+    }
+    for (uint32_t& frame : *total.mutable_code_frame()) frame = Valid(frame, p_.frames.size());
+    for (v1::FirstTouch& touch : *total.mutable_first_touch()) {
+      touch.set_thread(Valid(touch.thread(), p_.threads.size()));
+      touch.set_frame(Valid(touch.frame(), p_.frames.size()));
+    }
+  }
+
+  // Cuts columns that belong together to the length of the shortest.
+  template <typename... Columns>
+  void EvenOut(Columns*... columns) {
+    const int shortest = std::min({columns->size()...});
+    const int longest = std::max({columns->size()...});
+    if (shortest == longest) return;
+    p_.load.bad_references += static_cast<uint64_t>(longest - shortest);
+    (columns->Truncate(shortest), ...);
+  }
+
+  Profile& p_;
+};
+
+}  // namespace
+
+void RepairReferences(Profile& profile) { Repair(profile).All(); }
+
+}  // namespace memagent::profile
