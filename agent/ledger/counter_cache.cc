@@ -12,6 +12,11 @@ void RaisePeak(std::atomic<int64_t>& peak, int64_t candidate) {
   }
 }
 
+// A signed delta as an addend of an unsigned total.
+uint64_t Signed(const std::atomic<int32_t>& delta) {
+  return static_cast<uint64_t>(int64_t{delta.load(std::memory_order_relaxed)});
+}
+
 int64_t LiveBytes(const SiteCounters& counters) {
   return static_cast<int64_t>(counters.bytes_allocated.load(std::memory_order_relaxed) -
                               counters.bytes_freed.load(std::memory_order_relaxed));
@@ -23,9 +28,8 @@ void CounterCache::Flush(SiteDelta& entry) {
   SiteCounters* total = CountersOf(SiteId{entry.site.load(std::memory_order_relaxed)});
   if (total != nullptr) {
     RaisePeak(total->bytes_peak, LiveBytes(*total) + entry.peak.load(std::memory_order_relaxed));
-    total->allocations.fetch_add(entry.allocations.load(std::memory_order_relaxed),
-                                 std::memory_order_relaxed);
-    total->frees.fetch_add(entry.frees.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    total->allocations.fetch_add(Signed(entry.allocations), std::memory_order_relaxed);
+    total->frees.fetch_add(Signed(entry.frees), std::memory_order_relaxed);
     total->bytes_allocated.fetch_add(entry.bytes_allocated.load(std::memory_order_relaxed),
                                      std::memory_order_relaxed);
     total->bytes_freed.fetch_add(entry.bytes_freed.load(std::memory_order_relaxed),

@@ -17,8 +17,8 @@ namespace memagent::ledger {
 // What a site did since the last flush.
 struct SiteDelta {
   std::atomic<uint32_t> site;
-  std::atomic<uint32_t> allocations;
-  std::atomic<uint32_t> frees;
+  std::atomic<int32_t> allocations;
+  std::atomic<int32_t> frees;  // below 0 when a counted free was taken back
   std::atomic<uint64_t> bytes_allocated;
   std::atomic<uint64_t> bytes_freed;
   std::atomic<int64_t> peak;  // highest bytes_allocated - bytes_freed of this delta, >= 0
@@ -31,7 +31,7 @@ class CounterCache {
   // Owner thread.
   void CountAllocation(SiteId site, uint64_t bytes) {
     SiteDelta& entry = EntryFor(site);
-    Add(entry.allocations, 1u);
+    Add(entry.allocations, 1);
     Add(entry.bytes_allocated, bytes);
     const int64_t live = static_cast<int64_t>(entry.bytes_allocated.load(std::memory_order_relaxed) -
                                               entry.bytes_freed.load(std::memory_order_relaxed));
@@ -42,9 +42,15 @@ class CounterCache {
   }
   void CountFree(SiteId site, uint64_t bytes) {
     SiteDelta& entry = EntryFor(site);
-    Add(entry.frees, 1u);
+    Add(entry.frees, 1);
     Add(entry.bytes_freed, bytes);
     if (entry.frees.load(std::memory_order_relaxed) > kFlushAfter) Flush(entry);
+  }
+  // Takes back a CountFree (a realloc that failed).
+  void UncountFree(SiteId site, uint64_t bytes) {
+    SiteDelta& entry = EntryFor(site);
+    Add(entry.frees, -1);
+    Add(entry.bytes_freed, 0 - bytes);
   }
 
   // Owner thread, or the drain thread once the owner is gone.
@@ -62,7 +68,7 @@ class CounterCache {
 
  private:
   // Keeps 32-bit counts far from wrapping.
-  static constexpr uint32_t kFlushAfter = 1u << 30;
+  static constexpr int32_t kFlushAfter = 1 << 30;
 
   template <typename T>
   static void Add(std::atomic<T>& counter, T amount) {  // single writer: no locked instruction

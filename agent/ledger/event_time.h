@@ -8,23 +8,21 @@
 
 #include <cstdint>
 
+#include "agent/os/tsc.h"
+
 namespace memagent::ledger {
 
 using EventTime = uint32_t;
 
+#if defined(__x86_64__)
 inline constexpr int kEventTimeShift = 8;
+#else
+inline constexpr int kEventTimeShift = 0;  // the generic timer ticks at 25 MHz to 1 GHz
+#endif
 
 inline EventTime FromTsc(uint64_t tsc) { return static_cast<EventTime>(tsc >> kEventTimeShift); }
 
-inline EventTime Now() {
-#if defined(__x86_64__)
-  return FromTsc(__builtin_ia32_rdtsc());
-#else
-  uint64_t ticks;
-  asm volatile("mrs %0, cntvct_el0" : "=r"(ticks));
-  return static_cast<EventTime>(ticks);  // the generic timer ticks at 25 MHz to 1 GHz: no shift
-#endif
-}
+inline EventTime Now() { return FromTsc(os::ReadTsc()); }
 
 // How long before `now` an event was.
 inline uint32_t Age(EventTime event, EventTime now) { return now - event; }

@@ -88,8 +88,12 @@ Slot ReadSlot(uint64_t address) {
   return Slot{slot == nullptr ? 0 : slot->load(std::memory_order_acquire)};
 }
 
+// Reading the counter is not serialising: another CPU's event may carry a time a little ahead of
+// ours. 2 us of slack keep it from looking 2^32 units old.
+constexpr uint32_t kClockSlack = 16;
+
 bool IsRecent(EventTime event, EventTime now) {
-  return HistoryWanted() && Age(event, now) <= Age(Settled(), now);
+  return HistoryWanted() && Age(event, now + kClockSlack) <= Age(Settled(), now + kClockSlack);
 }
 
 // Size of the block whose first slot is `slot` in the granule at `granule`; false when the slot that

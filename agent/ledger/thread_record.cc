@@ -1,6 +1,8 @@
 #include "agent/ledger/thread_record.h"
 
 #include "agent/base/arena.h"
+#include "agent/base/free_list.h"
+#include "agent/os/tsc.h"
 
 namespace memagent::ledger {
 namespace {
@@ -9,32 +11,7 @@ constinit std::atomic<ThreadRecord*> records[kMaxThreads];
 constinit std::atomic<uint32_t> record_count{0};
 constinit std::atomic<uint32_t> last_serial{0};
 
-// Free records, a Treiber stack: pushed by the drain thread alone, popped by starting threads. The
-// tag in the upper 16 bits defeats ABA.
-constinit std::atomic<uint64_t> free_list{0};
-constexpr uint64_t kPointerMask = (uint64_t{1} << 48) - 1;
-
-ThreadRecord* PopFree() {
-  uint64_t head = free_list.load(std::memory_order_acquire);
-  while (true) {
-    auto* record = reinterpret_cast<ThreadRecord*>(head & kPointerMask);
-    if (record == nullptr) return nullptr;
-    const uint64_t next = reinterpret_cast<uint64_t>(record->next_free);
-    const uint64_t tag = (head >> 48) + 1;
-    if (free_list.compare_exchange_weak(head, next | tag << 48, std::memory_order_acq_rel)) {
-      return record;
-    }
-  }
-}
-
-void PushFree(ThreadRecord* record) {
-  uint64_t head = free_list.load(std::memory_order_relaxed);
-  uint64_t fresh;
-  do {
-    record->next_free = reinterpret_cast<ThreadRecord*>(head & kPointerMask);
-    fresh = reinterpret_cast<uint64_t>(record) | ((head >> 48) + 1) << 48;
-  } while (!free_list.compare_exchange_weak(head, fresh, std::memory_order_acq_rel));
-}
+constinit base::FreeList<ThreadRecord> free_records;
 
 ThreadRecord* MakeRecord() {
   const uint32_t index = record_count.load(std::memory_order_relaxed);
@@ -66,16 +43,15 @@ uint64_t ThreadPointer() {
 }  // namespace
 
 ThreadRecord* RegisterThread(Tid tid, bool is_main, uint64_t initial_sp) {
-  ThreadRecord* record = PopFree();
+  ThreadRecord* record = free_records.Pop();
   if (record == nullptr) record = MakeRecord();
   if (record == nullptr) return nullptr;
   record->tid = tid;
   record->is_main = is_main;
   record->initial_sp = initial_sp;
   record->fs_base = ThreadPointer();
-  record->start_tsc = __builtin_ia32_rdtsc();
+  record->start_tsc = os::ReadTsc();
   record->observed.store(0, std::memory_order_relaxed);
-  record->ended.store(false, std::memory_order_relaxed);
   record->serial.store(last_serial.fetch_add(1, std::memory_order_relaxed) + 1,
                        std::memory_order_release);
   return record;
@@ -83,7 +59,7 @@ ThreadRecord* RegisterThread(Tid tid, bool is_main, uint64_t initial_sp) {
 
 void ReleaseThread(ThreadRecord* record) {
   record->serial.store(0, std::memory_order_release);
-  PushFree(record);
+  free_records.Push(record);
 }
 
 ThreadRecord* RecordAt(uint32_t index) { return records[index].load(std::memory_order_acquire); }

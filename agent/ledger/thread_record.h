@@ -50,7 +50,6 @@ struct ThreadRecord {
   // 0: the drain thread has not looked at this thread yet. 1: its events are open, or can't be.
   // A futex word: a starting thread waits for it, for a bounded time.
   std::atomic<uint32_t> observed;
-  std::atomic<bool> ended;  // the thread function returned
 
   HistoryRing history;
   RegionRing regions;

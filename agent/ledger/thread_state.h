@@ -1,4 +1,4 @@
-// The agent's only thread-local storage: 32 bytes, constant-initialised, initial-exec.
+// The agent's only thread-local storage: 16 bytes, constant-initialised, initial-exec.
 #ifndef MEMAGENT_AGENT_LEDGER_THREAD_STATE_H_
 #define MEMAGENT_AGENT_LEDGER_THREAD_STATE_H_
 
@@ -9,7 +9,6 @@ namespace memagent::ledger {
 struct ThreadState {
   ThreadRecord* record;  // nullptr until the thread's first event
   uint32_t depth;        // > 0: this thread is inside a hook, or belongs to the agent
-  uint32_t nested;       // allocations recorded below an operator-new hook (hooks_new.cc)
 };
 
 extern thread_local constinit ThreadState thread_state [[gnu::tls_model("initial-exec")]];

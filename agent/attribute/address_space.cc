@@ -1,0 +1,50 @@
+#include "agent/attribute/address_space.h"
+
+#include <algorithm>
+
+#include "agent/os/proc_maps.h"
+
+namespace memagent::attribute {
+namespace {
+
+bool IsSharedMemory(std::string_view path) {
+  return path.starts_with("/SYSV") || path.starts_with("/dev/shm/") ||
+         path.starts_with("/memfd:") || path.starts_with("/dev/zero");
+}
+
+MappingKind KindOf(const os::Mapping& mapping) {
+  const std::string_view path = mapping.path;
+  if (path.empty() || path.starts_with("[anon")) return MappingKind::kAnonymous;
+  if (path == "[heap]") return MappingKind::kHeap;
+  if (path.starts_with("[stack")) return MappingKind::kMainStack;
+  if (path.front() == '[') return MappingKind::kKernel;
+  return IsSharedMemory(path) ? MappingKind::kShared : MappingKind::kFile;
+}
+
+}  // namespace
+
+uint32_t AddressSpace::PathIndex(std::string_view path) {
+  if (path.empty()) return 0;
+  if (paths_.back() != path) paths_.emplace_back(path);
+  return static_cast<uint32_t>(paths_.size() - 1);
+}
+
+void AddressSpace::Load(std::string_view maps_text) {
+  ranges_.clear();
+  paths_.resize(1);
+  os::ForEachMapping(maps_text, [this](const os::Mapping& mapping) {
+    ranges_.push_back({mapping.start, mapping.end, KindOf(mapping), mapping.executable,
+                       PathIndex(mapping.path)});
+  });
+}
+
+std::optional<MappedRange> AddressSpace::Find(uint64_t address) const {
+  auto it = std::upper_bound(ranges_.begin(), ranges_.end(), address,
+                             [](uint64_t a, const MappedRange& range) { return a < range.start; });
+  if (it == ranges_.begin()) return std::nullopt;
+  --it;
+  if (address >= it->end) return std::nullopt;
+  return *it;
+}
+
+}  // namespace memagent::attribute

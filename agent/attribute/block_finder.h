@@ -1,0 +1,64 @@
+// Which heap block was at an address at a moment in the past.
+//
+// The shadow map answers for blocks that are live or died without being overwritten; blocks that
+// were overwritten or died young are in their threads' history rings. A moment is only known to
+// within the clock error: where the answer differs inside that window it is "ambiguous", never a
+// guess.
+//
+// Calling thread: the drain thread.
+#ifndef MEMAGENT_AGENT_ATTRIBUTE_BLOCK_FINDER_H_
+#define MEMAGENT_AGENT_ATTRIBUTE_BLOCK_FINDER_H_
+
+#include <cstdint>
+
+#include "agent/base/containers.h"
+#include "agent/ledger/shadow_map.h"
+
+namespace memagent::attribute {
+
+enum class HeapVerdict : uint8_t {
+  kBlock,        // this block held the address
+  kAmbiguous,    // two answers within the clock error
+  kOverwritten,  // none is known, but history of that time was lost
+  kNothing,      // no block held it
+};
+
+struct HeapAnswer {
+  HeapVerdict verdict = HeapVerdict::kNothing;
+  ledger::Block block;
+};
+
+class BlockFinder {
+ public:
+  // Takes everything out of the threads' history rings. Called after the sample rings were read and
+  // again on each miss, so that a block freed meanwhile is not overlooked.
+  void GatherHistory();
+
+  // Drops history of blocks that died before `settled`: no sample that old is pending.
+  void ForgetBefore(ledger::EventTime settled);
+
+  // `error` is the clock error in units of EventTime.
+  HeapAnswer Find(uint64_t address, ledger::EventTime moment, uint32_t error);
+
+  // A gone block of at least kLargeBlock bytes that ForgetBefore is about to drop or Gather just
+  // saw: its pages went back to the kernel. Calls visit(start, size) once for each.
+  template <typename Visit>
+  void TakeLargeFrees(Visit visit) {
+    for (const ledger::DeadBlock& block : large_frees_) visit(block.start, block.size);
+    large_frees_.clear();
+  }
+
+ private:
+  HeapAnswer FindAt(uint64_t address, ledger::EventTime moment, ledger::EventTime now);
+  bool FindInHistory(uint64_t address, ledger::EventTime moment, ledger::EventTime now,
+                     ledger::Block& block) const;
+
+  base::Vector<ledger::DeadBlock> history_;
+  base::Vector<ledger::DeadBlock> large_frees_;
+  bool history_lost_ = false;
+  ledger::EventTime history_lost_at_ = 0;  // the latest loss
+};
+
+}  // namespace memagent::attribute
+
+#endif  // MEMAGENT_AGENT_ATTRIBUTE_BLOCK_FINDER_H_

@@ -1,0 +1,106 @@
+#include "agent/attribute/region_index.h"
+
+#include <algorithm>
+
+namespace memagent::attribute {
+
+using ledger::RegionEvent;
+
+namespace {
+
+// The kernel maps and unmaps whole pages.
+uint64_t PageEnd(uint64_t start, uint64_t size) { return (start + size + 4095) & ~uint64_t{4095}; }
+
+}  // namespace
+
+void RegionIndex::Apply(const RegionEvent& event) {
+  const uint64_t end = PageEnd(event.start, event.size);
+  switch (event.kind) {
+    case RegionEvent::Kind::kUnmap:
+      Remove(event.start, end, event.tsc);
+      return;
+    case RegionEvent::Kind::kDetach:
+      RemoveWhole(event.start, event.tsc);
+      return;
+    case RegionEvent::Kind::kRemap:
+      Remove(event.old_start, PageEnd(event.old_start, event.old_size), event.tsc);
+      break;
+    default:
+      break;
+  }
+  if (event.size == 0 || end <= event.start) return;
+  Remove(event.start, end, event.tsc);
+  Insert({event.start, end, event.site, event.region, event.tsc, ~uint64_t{0}});
+}
+
+void RegionIndex::Insert(const Region& region) {
+  live_[region.start] = region;
+  CountMapped(region);
+}
+
+void RegionIndex::Remove(uint64_t start, uint64_t end, uint64_t tsc) {
+  auto it = live_.upper_bound(start);
+  if (it != live_.begin() && std::prev(it)->second.end > start) --it;
+  while (it != live_.end() && it->second.start < end) {
+    const Region old = it->second;
+    it = live_.erase(it);
+    Region gone = old;
+    gone.start = std::max(old.start, start);
+    gone.end = std::min(old.end, end);
+    gone.died_tsc = tsc;
+    dead_.push_back(gone);
+    CountUnmapped(old, gone.end - gone.start, gone.start == old.start && gone.end == old.end);
+    if (old.start < gone.start) {
+      Region left = old;
+      left.end = gone.start;
+      live_[left.start] = left;
+    }
+    if (gone.end < old.end) {
+      Region right = old;
+      right.start = gone.end;
+      it = live_.insert({right.start, right}).first;
+      ++it;
+    }
+  }
+}
+
+void RegionIndex::RemoveWhole(uint64_t start, uint64_t tsc) {
+  const auto it = live_.find(start);
+  if (it != live_.end()) Remove(start, it->second.end, tsc);
+}
+
+void RegionIndex::CountMapped(const Region& region) {
+  if (region.kind == RegionKind::kFile) return;
+  RegionCounts& counts = counts_[static_cast<uint32_t>(region.site)];
+  ++counts.allocations;
+  counts.bytes_allocated += region.end - region.start;
+  counts.bytes_peak = std::max(counts.bytes_peak, counts.bytes_allocated - counts.bytes_freed);
+}
+
+void RegionIndex::CountUnmapped(const Region& region, uint64_t bytes, bool whole) {
+  if (region.kind == RegionKind::kFile) return;
+  RegionCounts& counts = counts_[static_cast<uint32_t>(region.site)];
+  counts.bytes_freed += bytes;
+  if (whole) ++counts.frees;
+}
+
+std::optional<Region> RegionIndex::Find(uint64_t address, uint64_t tsc) const {
+  auto it = live_.upper_bound(address);
+  if (it != live_.begin()) {
+    const Region& region = std::prev(it)->second;
+    if (address < region.end && region.born_tsc <= tsc) return region;
+  }
+  for (const Region& region : dead_) {
+    if (address - region.start < region.end - region.start && region.born_tsc <= tsc &&
+        tsc < region.died_tsc) {
+      return region;
+    }
+  }
+  return std::nullopt;
+}
+
+void RegionIndex::ForgetBefore(uint64_t settled_tsc) {
+  std::erase_if(dead_, [=](const Region& region) { return region.died_tsc < settled_tsc; });
+}
+
+}  // namespace memagent::attribute

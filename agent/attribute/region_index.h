@@ -1,0 +1,63 @@
+// Memory that the program mapped itself (mmap, brk, shmat), by address and time.
+//
+// Fed with the hooks' region events in time order. A region that is unmapped stays known until every
+// sample of its lifetime has been attributed. Overlays, partial unmaps and moves split and trim
+// (pitfalls P64). Calling thread: the drain thread; pure but for its own memory.
+#ifndef MEMAGENT_AGENT_ATTRIBUTE_REGION_INDEX_H_
+#define MEMAGENT_AGENT_ATTRIBUTE_REGION_INDEX_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "agent/base/containers.h"
+#include "agent/ledger/thread_record.h"
+
+namespace memagent::attribute {
+
+struct Region {
+  uint64_t start = 0;
+  uint64_t end = 0;
+  SiteId site = SiteId::kUnknown;
+  RegionKind kind = RegionKind::kUnknown;
+  uint64_t born_tsc = 0;
+  uint64_t died_tsc = ~uint64_t{0};
+};
+
+// What the events did to a site, for its counters (the hooks can't know what an unmap hits).
+struct RegionCounts {
+  uint64_t allocations = 0;
+  uint64_t frees = 0;
+  uint64_t bytes_allocated = 0;
+  uint64_t bytes_freed = 0;
+  uint64_t bytes_peak = 0;
+};
+
+class RegionIndex {
+ public:
+  void Apply(const ledger::RegionEvent& event);
+
+  // The region that covered `address` at `tsc`.
+  std::optional<Region> Find(uint64_t address, uint64_t tsc) const;
+
+  // Drops regions that were gone before `settled_tsc`.
+  void ForgetBefore(uint64_t settled_tsc);
+
+  // By site; sites of file mappings are not counted.
+  const base::HashMap<uint32_t, RegionCounts>& counts() const { return counts_; }
+
+ private:
+  void Insert(const Region& region);
+  // Ends [start, end) at `tsc`; what sticks out of it lives on.
+  void Remove(uint64_t start, uint64_t end, uint64_t tsc);
+  void RemoveWhole(uint64_t start, uint64_t tsc);
+  void CountMapped(const Region& region);
+  void CountUnmapped(const Region& region, uint64_t bytes, bool whole);
+
+  base::OrderedMap<uint64_t, Region> live_;  // by start, never overlapping
+  base::Vector<Region> dead_;
+  base::HashMap<uint32_t, RegionCounts> counts_;
+};
+
+}  // namespace memagent::attribute
+
+#endif  // MEMAGENT_AGENT_ATTRIBUTE_REGION_INDEX_H_

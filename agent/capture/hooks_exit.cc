@@ -1,0 +1,50 @@
+// Ends of the process that run no destructor: the profile is brought up to date first (pitfalls P34).
+// exit() and a return from main reach the agent's own destructor (runtime/entry.cc).
+#include <unistd.h>
+
+#include "agent/base/syscall.h"
+#include "agent/capture/hooks.h"
+#include "agent/capture/process_events.h"
+
+namespace memagent::capture {
+
+constinit std::atomic<const ProcessEvents*> process_events{nullptr};
+
+namespace {
+
+void Announce(const char* how) {
+  const ProcessEvents* events = process_events.load(std::memory_order_acquire);
+  if (events != nullptr) events->ending(how);
+}
+
+[[noreturn]] void ExitNow(int status) {
+  if (RealReady() && real._exit != nullptr) real._exit(status);
+  while (true) base::Syscall(SYS_exit_group, status);
+}
+
+}  // namespace
+}  // namespace memagent::capture
+
+using namespace memagent::capture;  // NOLINT: the hooks below are C functions
+
+MEMAGENT_HOOK [[noreturn]] void _exit(int status) {
+  Announce("_exit");
+  ExitNow(status);
+}
+
+MEMAGENT_HOOK [[noreturn]] void _Exit(int status) {
+  Announce("_exit");
+  ExitNow(status);
+}
+
+MEMAGENT_HOOK [[noreturn]] void quick_exit(int status) {
+  Announce("quick_exit");
+  if (RealReady() && real.quick_exit != nullptr) real.quick_exit(status);
+  ExitNow(status);
+}
+
+MEMAGENT_HOOK [[noreturn]] void abort() {
+  Announce("abort");
+  if (RealReady() && real.abort != nullptr) real.abort();
+  __builtin_trap();
+}

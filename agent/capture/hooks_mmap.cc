@@ -1,0 +1,117 @@
+// The mmap family: memory that comes without malloc. What libc maps for itself (arenas, thread
+// stacks, the loader) never passes here; the drain thread finds it in /proc/self/maps (pitfalls P65).
+#include <stdarg.h>
+#include <sys/ipc.h>
+#include <sys/mman.h>
+#include <sys/shm.h>
+
+#include "agent/base/syscall.h"
+#include "agent/capture/hooks.h"
+#include "agent/os/tsc.h"
+
+namespace memagent::capture {
+namespace {
+
+using Kind = ledger::RegionEvent::Kind;
+
+void* Map(void* start, size_t size, int protection, int flags, int fd, off_t offset,
+          const FrameStart& caller) {
+  if (!RealReady()) {  // an allocator that maps memory while we are looking for the real functions
+    const long result = base::Syscall(SYS_mmap, start, size, protection, flags, fd, offset);
+    return result < 0 && result > -4096 ? MAP_FAILED : reinterpret_cast<void*>(result);
+  }
+  void* result = real.mmap(start, size, protection, flags, fd, offset);
+  if (result != MAP_FAILED) {
+    const bool anonymous = (flags & MAP_ANONYMOUS) != 0;
+    RecordMap(Kind::kMap, anonymous ? RegionKind::kMmap : RegionKind::kFile, result, size,
+              os::ReadTsc(), caller);
+  }
+  return result;
+}
+
+// Size of a System V segment; 0 when the kernel won't say.
+size_t SegmentSize(int id) {
+  shmid_ds segment = {};
+  return base::Syscall(SYS_shmctl, id, IPC_STAT, &segment) == 0 ? segment.shm_segsz : 0;
+}
+
+void RecordBreak(void* old_break, intptr_t growth, const FrameStart& caller) {
+  if (growth > 0) {
+    RecordMap(Kind::kBreak, RegionKind::kBrk, old_break, static_cast<size_t>(growth), os::ReadTsc(),
+              caller);
+  }
+}
+
+}  // namespace
+}  // namespace memagent::capture
+
+using namespace memagent::capture;  // NOLINT: the hooks below are C functions
+using memagent::RegionKind;
+
+MEMAGENT_HOOK void* mmap(void* start, size_t size, int protection, int flags, int fd,
+                         off_t offset) {
+  return Map(start, size, protection, flags, fd, offset, MEMAGENT_CALLER());
+}
+
+MEMAGENT_HOOK void* mmap64(void* start, size_t size, int protection, int flags, int fd,
+                           off_t offset) {
+  return Map(start, size, protection, flags, fd, offset, MEMAGENT_CALLER());
+}
+
+MEMAGENT_HOOK int munmap(void* start, size_t size) {
+  if (!RealReady()) return base::Syscall(SYS_munmap, start, size) == 0 ? 0 : -1;
+  const uint64_t before = os::ReadTsc();
+  const int result = real.munmap(start, size);
+  if (result == 0) RecordUnmap(Kind::kUnmap, start, size, before);
+  return result;
+}
+
+MEMAGENT_HOOK void* mremap(void* old_start, size_t old_size, size_t size, int flags, ...) {
+  va_list arguments;
+  va_start(arguments, flags);
+  void* wanted = (flags & MREMAP_FIXED) != 0 ? va_arg(arguments, void*) : nullptr;
+  va_end(arguments);
+  if (!RealReady()) return MAP_FAILED;
+  const uint64_t before = os::ReadTsc();
+  void* result = real.mremap(old_start, old_size, size, flags, wanted);
+  if (result != MAP_FAILED) {
+    RecordRemap(old_start, old_size, result, size, before, MEMAGENT_CALLER());
+  }
+  return result;
+}
+
+MEMAGENT_HOOK int brk(void* end) {
+  if (!RealReady()) return -1;
+  void* old_break = real.sbrk(0);
+  const int result = real.brk(end);
+  if (result == 0) {
+    RecordBreak(old_break, static_cast<char*>(end) - static_cast<char*>(old_break),
+                MEMAGENT_CALLER());
+  }
+  return result;
+}
+
+MEMAGENT_HOOK void* sbrk(intptr_t growth) {
+  if (!RealReady()) return reinterpret_cast<void*>(-1);
+  void* result = real.sbrk(growth);
+  if (result != reinterpret_cast<void*>(-1)) RecordBreak(result, growth, MEMAGENT_CALLER());
+  return result;
+}
+
+MEMAGENT_HOOK void* shmat(int id, const void* wanted, int flags) {
+  if (!RealReady()) return reinterpret_cast<void*>(-1);
+  void* result = real.shmat(id, wanted, flags);
+  if (result != reinterpret_cast<void*>(-1)) {
+    RecordMap(Kind::kAttach, RegionKind::kShm, result, SegmentSize(id), os::ReadTsc(),
+              MEMAGENT_CALLER());
+  }
+  return result;
+}
+
+MEMAGENT_HOOK int shmdt(const void* start) {
+  if (!RealReady()) return -1;
+  const uint64_t before = os::ReadTsc();
+  const int result = real.shmdt(start);
+  if (result == 0) RecordUnmap(Kind::kDetach, const_cast<void*>(start), 0, before);
+  return result;
+}

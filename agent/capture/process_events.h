@@ -1,0 +1,23 @@
+// What the process hooks tell the session. The session (runtime/) stands to the right of this stage,
+// so it registers itself here.
+#ifndef MEMAGENT_AGENT_CAPTURE_PROCESS_EVENTS_H_
+#define MEMAGENT_AGENT_CAPTURE_PROCESS_EVENTS_H_
+
+#include <atomic>
+
+namespace memagent::capture {
+
+struct ProcessEvents {
+  // The process image is about to end; `how` is the Footer's word. Brings the profile up to date and
+  // waits for it, for a bounded time. May be called more than once. Does nothing in a process that is
+  // not the session's own (a vfork child shares its memory).
+  void (*ending)(const char* how);
+  // Whether programs that this process executes are to run without the agent.
+  bool (*keep_from_children)();
+};
+
+extern constinit std::atomic<const ProcessEvents*> process_events;
+
+}  // namespace memagent::capture
+
+#endif  // MEMAGENT_AGENT_CAPTURE_PROCESS_EVENTS_H_

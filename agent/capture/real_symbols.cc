@@ -1,0 +1,64 @@
+#include "agent/capture/real_symbols.h"
+
+#include <dlfcn.h>
+
+#include "agent/ledger/thread_state.h"
+
+namespace memagent::capture {
+
+constinit RealSymbols real{};
+constinit std::atomic<bool> real_ready{false};
+
+namespace {
+
+constinit std::atomic<int> resolver{0};  // 0 nobody, 1 under way, 2 done
+constinit bool new_bypasses_malloc = false;
+constinit const char* allocator_object = "";
+
+const void* ObjectOf(void* function) {
+  Dl_info info;
+  return function != nullptr && dladdr(function, &info) != 0 ? info.dli_fbase : nullptr;
+}
+
+const char* ObjectPath(void* function) {
+  Dl_info info;
+  return dladdr(function, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : "";
+}
+
+template <typename Function>
+void Find(Function& function, const char* name) {
+  function = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+}
+
+// dlsym leaves its error text for dlerror and some calls set errno: the host must find neither
+// (pitfalls: dlerror state). A successful look-up clears the text again.
+void FindAll() {
+#define MEMAGENT_FIND(name, ...) Find(real.name, #name);
+  MEMAGENT_REAL_SYMBOLS(MEMAGENT_FIND)
+#undef MEMAGENT_FIND
+#define MEMAGENT_FIND(name, symbol, ...) Find(real.name, symbol);
+  MEMAGENT_REAL_OPERATORS(MEMAGENT_FIND)
+#undef MEMAGENT_FIND
+  void* provider = reinterpret_cast<void*>(real.malloc);
+  new_bypasses_malloc = ObjectOf(provider) == ObjectOf(reinterpret_cast<void*>(real.new_one));
+  allocator_object = ObjectPath(provider);
+  dlerror();
+}
+
+}  // namespace
+
+void ResolveRealSymbols() {
+  int expected = 0;
+  if (!resolver.compare_exchange_strong(expected, 1)) return;
+  ++ledger::thread_state.depth;
+  FindAll();
+  --ledger::thread_state.depth;
+  resolver.store(2);
+  real_ready.store(true, std::memory_order_release);
+}
+
+bool NewBypassesMalloc() { return new_bypasses_malloc; }
+
+const char* AllocatorObject() { return allocator_object; }
+
+}  // namespace memagent::capture

@@ -1,0 +1,207 @@
+#include "agent/capture/recorder.h"
+
+#include <linux/futex.h>
+#include <time.h>
+
+#include "agent/base/syscall.h"
+#include "agent/ledger/site_table.h"
+#include "agent/ledger/thread_state.h"
+#include "agent/os/tsc.h"
+
+namespace memagent::capture {
+namespace {
+
+using ledger::HookGuard;
+using ledger::ThreadRecord;
+
+constinit std::atomic<bool> recording{true};
+constinit std::atomic<bool> drain_running{false};
+constinit std::atomic<uint32_t> drain_wake{0};
+
+[[gnu::noinline, gnu::cold]] ThreadRecord* AdoptThread() {
+  const auto tid = static_cast<Tid>(base::Syscall(SYS_gettid));
+  const bool is_main = tid == base::Syscall(SYS_getpid);
+  const auto sp = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
+  ThreadRecord* record = ledger::RegisterThread(tid, is_main, sp);
+  if (record == nullptr) return nullptr;
+  if (record->stack_cache == nullptr) record->stack_cache = CreateStackCache();
+  ledger::thread_state.record = record;
+  return record;
+}
+
+SiteId SiteOf(ThreadRecord& thread, RegionKind kind, const FrameStart& caller) {
+  const StackId stack = CaptureStack(caller, static_cast<StackCache*>(thread.stack_cache));
+  const SiteId site = ledger::SiteOfStack(kind, stack);
+  if (site == SiteId::kUnknown) thread.untracked.Add(UntrackedReason::kSiteTableFull);
+  return site;
+}
+
+void PushHistory(ThreadRecord& thread, const ledger::Displaced& displaced) {
+  for (int i = 0; i < displaced.count; ++i) {
+    if (!thread.history.Push(displaced.blocks[i])) {
+      thread.history_lost_at.store(ledger::Now(), std::memory_order_relaxed);
+      thread.history_lost.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+  if (displaced.count > 0 && thread.history.ShouldWake()) WakeDrain();
+}
+
+[[gnu::noinline, gnu::cold]] void CountMissedFree(ThreadRecord& thread,
+                                                  const ledger::Displaced& displaced) {
+  thread.untracked.Add(UntrackedReason::kMissedFree);
+  thread.counters.CountFree(displaced.missed.site, displaced.missed.size);
+}
+
+[[gnu::noinline, gnu::cold]] void CountRefusedInsert(ThreadRecord& thread,
+                                                     ledger::InsertResult result) {
+  thread.untracked.Add(result == ledger::InsertResult::kOccupied ? UntrackedReason::kSlotCollision
+                                                                 : UntrackedReason::kOutOfMemory);
+}
+
+void PushRegion(ThreadRecord& thread, const ledger::RegionEvent& event) {
+  if (!thread.regions.Push(event)) {
+    thread.regions_lost.fetch_add(1, std::memory_order_relaxed);
+    thread.untracked.Add(UntrackedReason::kMmapEventLost);
+  }
+  if (thread.regions.ShouldWake()) WakeDrain();
+}
+
+// Counts an event that a hook inside a hook could not record.
+void CountReentrant() {
+  if (ThreadRecord* record = ledger::thread_state.record) {
+    record->untracked.Add(UntrackedReason::kReentrant);
+  }
+}
+
+void RecordRegion(ledger::RegionEvent event, const FrameStart& caller) {
+  if (!Recording()) return;
+  HookGuard guard;
+  if (!guard.entered()) return CountReentrant();
+  ThreadRecord* thread = CurrentThread();
+  if (thread == nullptr) return;
+  event.site = SiteOf(*thread, event.region, caller);
+  PushRegion(*thread, event);
+}
+
+}  // namespace
+
+void SetRecording(bool on) { recording.store(on, std::memory_order_relaxed); }
+bool Recording() { return recording.load(std::memory_order_relaxed); }
+
+ThreadRecord* CurrentThread() {
+  ThreadRecord* record = ledger::thread_state.record;
+  return __builtin_expect(record != nullptr, 1) ? record : AdoptThread();
+}
+
+void RecordAllocation(void* block, size_t size, const FrameStart& caller) {
+  if (!Recording()) return;
+  HookGuard guard;
+  if (!guard.entered()) return CountReentrant();
+  ThreadRecord* thread = CurrentThread();
+  if (thread == nullptr) return;
+  const SiteId site = SiteOf(*thread, RegionKind::kHeap, caller);
+  if (site == SiteId::kUnknown) return;
+  thread->counters.CountAllocation(site, size);
+  ledger::Displaced displaced;
+  const ledger::InsertResult result = ledger::InsertBlock(reinterpret_cast<uint64_t>(block), size,
+                                                          site, ledger::Now(), displaced);
+  if (result != ledger::InsertResult::kOk) CountRefusedInsert(*thread, result);
+  if (displaced.missed_free) CountMissedFree(*thread, displaced);
+  if (displaced.count > 0) PushHistory(*thread, displaced);
+}
+
+bool RecordFree(void* block) { return RecordReallocStart(block).erased; }
+
+ReallocUndo RecordReallocStart(void* block) {
+  ReallocUndo undo;
+  if (!Recording()) return undo;
+  HookGuard guard;
+  if (!guard.entered()) {
+    CountReentrant();
+    return undo;
+  }
+  ThreadRecord* thread = CurrentThread();
+  if (thread == nullptr) return undo;
+  ledger::Displaced displaced;
+  undo.erased = ledger::EraseBlock(reinterpret_cast<uint64_t>(block), ledger::Now(), undo.block,
+                                   displaced);
+  if (!undo.erased) {
+    thread->untracked.Add(UntrackedReason::kForeignFree);
+    return undo;
+  }
+  thread->counters.CountFree(undo.block.site, undo.block.size);
+  if (displaced.count > 0) PushHistory(*thread, displaced);
+  return undo;
+}
+
+void RecordReallocFailed(const ReallocUndo& undo) {
+  if (!undo.erased) return;
+  HookGuard guard;
+  ThreadRecord* thread = ledger::thread_state.record;
+  if (!guard.entered() || thread == nullptr) return;
+  ledger::RestoreBlock(undo.block);
+  thread->counters.UncountFree(undo.block.site, undo.block.size);
+}
+
+void RecordMap(ledger::RegionEvent::Kind kind, RegionKind region, void* start, size_t size,
+               uint64_t tsc, const FrameStart& caller) {
+  ledger::RegionEvent event = {};
+  event.kind = kind;
+  event.region = region;
+  event.tsc = tsc;
+  event.start = reinterpret_cast<uint64_t>(start);
+  event.size = size;
+  RecordRegion(event, caller);
+}
+
+void RecordRemap(void* old_start, size_t old_size, void* start, size_t size, uint64_t tsc,
+                 const FrameStart& caller) {
+  ledger::RegionEvent event = {};
+  event.kind = ledger::RegionEvent::Kind::kRemap;
+  event.region = RegionKind::kMmap;
+  event.tsc = tsc;
+  event.start = reinterpret_cast<uint64_t>(start);
+  event.size = size;
+  event.old_start = reinterpret_cast<uint64_t>(old_start);
+  event.old_size = old_size;
+  RecordRegion(event, caller);
+}
+
+void RecordUnmap(ledger::RegionEvent::Kind kind, void* start, size_t size, uint64_t tsc) {
+  if (!Recording()) return;
+  HookGuard guard;
+  if (!guard.entered()) return;  // an allocator's own unmap inside a hook of ours: none makes one
+  ThreadRecord* thread = CurrentThread();
+  if (thread == nullptr) return;
+  ledger::RegionEvent event = {};
+  event.kind = kind;
+  event.tsc = tsc;
+  event.start = reinterpret_cast<uint64_t>(start);
+  event.size = size;
+  PushRegion(*thread, event);
+}
+
+void RecordThreadStart() {
+  if (!Recording()) return;
+  HookGuard guard;
+  ThreadRecord* thread = CurrentThread();
+  if (thread == nullptr || !drain_running.load(std::memory_order_relaxed)) return;
+  WakeDrain();
+  timespec timeout = {0, kObserveMillis * 1000000L};
+  while (thread->observed.load(std::memory_order_acquire) == 0) {
+    const long result = base::Syscall(SYS_futex, &thread->observed, FUTEX_WAIT_PRIVATE, 0, &timeout,
+                                      nullptr, 0);
+    if (result != 0) return;  // timed out or interrupted by the host's signal: go on unobserved
+  }
+}
+
+void SetDrainRunning(bool running) { drain_running.store(running, std::memory_order_relaxed); }
+
+std::atomic<uint32_t>& DrainWakeWord() { return drain_wake; }
+
+void WakeDrain() {
+  drain_wake.fetch_add(1, std::memory_order_release);
+  base::Syscall(SYS_futex, &drain_wake, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+}
+
+}  // namespace memagent::capture
