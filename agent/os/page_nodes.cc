@@ -94,8 +94,9 @@ std::optional<NumaMapping> ParseNumaMapsLine(std::string_view line) {
   return mapping;
 }
 
-PageNodes::PageNodes()
-    : calls_{&pagemap_, RealMovePages, RealGetMempolicy, RealIsPresent, RealReadNumaMaps} {}
+PageNodes::PageNodes(PageNodeRung first)
+    : calls_{&pagemap_, RealMovePages, RealGetMempolicy, RealIsPresent, RealReadNumaMaps},
+      rung_(first) {}
 
 void PageNodes::Lookup(std::span<const uint64_t> pages, std::span<PageAnswer> answers) {
   std::fill(answers.begin(), answers.end(), PageAnswer{});

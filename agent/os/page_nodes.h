@@ -62,7 +62,8 @@ std::optional<NumaMapping> ParseNumaMapsLine(std::string_view line);
 
 class PageNodes {
  public:
-  PageNodes();  // the real system calls
+  // The real system calls. `first` is the rung to begin with: lower ones are tried out by tests.
+  explicit PageNodes(PageNodeRung first = PageNodeRung::kMovePages);
   explicit PageNodes(const PageNodeCalls& calls) : calls_(calls) {}
   PageNodes(const PageNodes&) = delete;
   PageNodes& operator=(const PageNodes&) = delete;
