@@ -7,6 +7,7 @@
 #include <map>
 
 #include "agent/base/options.h"
+#include "inject/wrapped_text.h"
 
 namespace memagent::inject {
 namespace {
@@ -86,23 +87,6 @@ void SetCommand(const CLI::App& app, const Sides& sides, RunArguments& result) {
   if (result.command.empty()) result.problem = "no command to run was given";
 }
 
-void AppendWrapped(std::string_view text, std::string& out) {
-  size_t column = kHelpColumn;
-  while (!text.empty()) {
-    const std::string_view word = text.substr(0, text.find(' '));
-    if (column > kHelpColumn && column + 1 + word.size() > kHelpWidth) {
-      out += "\n" + std::string(kHelpColumn, ' ');
-      column = kHelpColumn;
-    } else if (column > kHelpColumn) {
-      out += ' ';
-      ++column;
-    }
-    out += word;
-    column += word.size();
-    text.remove_prefix(std::min(text.size(), word.size() + 1));
-  }
-}
-
 std::string HelpRow(const base::OptionInfo& option) {
   std::string row = option.name == "output" ? "  -o, --" : "  --";
   row += std::string(option.name) + " " + std::string(option.placeholder);
@@ -112,7 +96,7 @@ std::string HelpRow(const base::OptionInfo& option) {
     row.resize(kHelpColumn, ' ');
   }
   AppendWrapped(std::string(option.help) + " Default: " + std::string(option.default_value) + ".",
-                row);
+                kHelpColumn, kHelpWidth, row);
   return row + "\n";
 }
 
