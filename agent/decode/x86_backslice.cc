@@ -80,8 +80,18 @@ Value Backslice::ThroughForward(size_t writer, Gpr gpr) {
   return ForwardValue(instruction, InputsOf(writer, true));
 }
 
+// A question that is being answered is not asked again: forward from a writer asks for the value
+// before it, and backward through it for the value after it.
 Value Backslice::Before(size_t position, Gpr gpr) {
-  if (steps_-- <= 0) return std::nullopt;
+  const auto bit = static_cast<uint16_t>(1u << gpr);
+  if (steps_-- <= 0 || (asked_[position] & bit) != 0) return std::nullopt;
+  asked_[position] |= bit;
+  const Value value = Search(position, gpr);
+  asked_[position] &= static_cast<uint16_t>(~bit);
+  return value;
+}
+
+Value Backslice::Search(size_t position, Gpr gpr) {
   size_t next_writer = position;
   while (next_writer < kMaxRun && !run_[next_writer].Writes(gpr)) ++next_writer;
   if (next_writer == kMaxRun) return after_[gpr];

@@ -32,6 +32,7 @@ class Backslice {
 
   void Prepend(const FunctionLayout& layout, InstructionCache& instructions);
   Value Before(size_t position, Gpr gpr);
+  Value Search(size_t position, Gpr gpr);
   Value ThroughInverse(size_t writer, Gpr gpr);
   Value ThroughCopy(size_t first, size_t last, Gpr gpr);
   Value ThroughForward(size_t writer, Gpr gpr);
@@ -40,6 +41,7 @@ class Backslice {
   std::array<Instruction, kMaxRun> run_;  // filled from the end
   size_t begin_ = kMaxRun - 1;
   std::array<uint64_t, kGprCount> after_;
+  std::array<uint16_t, kMaxRun + 1> asked_ = {};  // by position: bit mask over Gpr
   int steps_ = kMaxSteps;
 };
 
