@@ -1,0 +1,134 @@
+#include "agent/capture/stack_capture.h"
+
+#include <atomic>
+#include <new>
+
+#include "agent/base/arena.h"
+#include "agent/capture/stack_memory.h"
+#include "agent/capture/stack_shape.h"
+#include "agent/capture/unwind_table.h"
+
+namespace memagent::capture {
+namespace {
+
+// Written by one thread, read by any: a plain load and store, no locked instruction.
+class Counter {
+ public:
+  void Add(uint64_t n) {
+    value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+  }
+  uint64_t Read() const { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<uint64_t> value_{0};
+};
+
+// Captures without a cache.
+constinit std::atomic<uint64_t> uncached_misses{0};
+constinit std::atomic<uint64_t> uncached_cut{0};
+constinit std::atomic<uint64_t> uncached_uncovered{0};
+
+}  // namespace
+
+struct StackCache {
+  uint64_t generation = 0;
+  ShapeCache shapes;
+  Counter hits;
+  Counter misses;
+  Counter cut;
+  Counter uncovered;
+  StackCache* next = nullptr;  // all caches, for the statistics
+  ProvenPages pages = {};
+  WalkTrail trail;
+  uintptr_t pcs[kMaxStackDepth];
+};
+
+namespace {
+
+constinit std::atomic<StackCache*> all_caches{nullptr};
+
+// Root first, so that stacks share their outer frames.
+StackId InternStack(const uintptr_t* pcs, const WalkResult& walk) {
+  StackId stack = walk.cut ? CutRoot() : StackId::kNone;
+  for (size_t i = walk.depth; i > 0; --i) stack = InternFrame(stack, pcs[i - 1]);
+  return stack;
+}
+
+[[gnu::noinline]] StackId CaptureUncached(const FrameStart& start) {
+  uintptr_t pcs[kMaxStackDepth];
+  StackReader reader(start.sp, nullptr);
+  const WalkResult walk = WalkStack(start, reader, pcs, nullptr);
+  uncached_misses.fetch_add(1, std::memory_order_relaxed);
+  uncached_cut.fetch_add(walk.cut ? 1 : 0, std::memory_order_relaxed);
+  uncached_uncovered.fetch_add(walk.uncovered, std::memory_order_relaxed);
+  return InternStack(pcs, walk);
+}
+
+[[gnu::noinline]] StackId CaptureMiss(const FrameStart& start, StackCache& cache) {
+  StackReader reader(start.sp, &cache.pages);
+  const WalkResult walk = WalkStack(start, reader, cache.pcs, &cache.trail);
+  const StackId stack = InternStack(cache.pcs, walk);
+  cache.misses.Add(1);
+  cache.cut.Add(walk.cut ? 1 : 0);
+  cache.uncovered.Add(walk.uncovered);
+  cache.shapes.Insert(start, cache.trail, cache.pages, stack, walk.cut);
+  return stack;
+}
+
+// New rules, or another thread: nothing remembered is valid.
+[[gnu::noinline, gnu::cold]] void StartOver(StackCache& cache, uint64_t generation) {
+  cache.generation = generation;
+  cache.shapes.Forget();
+  cache.pages = {};
+  cache.pages.thread_pointer = ThreadPointer();
+}
+
+}  // namespace
+
+StackCache* CreateStackCache() {
+  void* memory = base::ArenaAllocate(sizeof(StackCache), 64);
+  if (memory == nullptr) return nullptr;
+  auto* cache = new (memory) StackCache;
+  if (!cache->shapes.Initialise()) return nullptr;
+  StackCache* first = all_caches.load(std::memory_order_relaxed);
+  do {
+    cache->next = first;
+  } while (!all_caches.compare_exchange_weak(first, cache, std::memory_order_acq_rel));
+  return cache;
+}
+
+StackId CaptureStack(const FrameStart& start, StackCache* cache) {
+  if (cache == nullptr) [[unlikely]]
+    return CaptureUncached(start);
+  const uint64_t generation = UnwindGeneration();
+  if (cache->generation != generation || cache->pages.thread_pointer != ThreadPointer())
+      [[unlikely]] {
+    StartOver(*cache, generation);
+  }
+  if (const Shape* shape = cache->shapes.Find(start)) [[likely]] {
+    cache->hits.Add(1);
+    cache->cut.Add(shape->cut ? 1 : 0);
+    return shape->stack;
+  }
+  return CaptureMiss(start, *cache);
+}
+
+void FlushStackCaches() { ForgetRules(); }
+
+StackStatistics ReadStackStatistics() {
+  StackStatistics sum;
+  sum.misses = uncached_misses.load(std::memory_order_relaxed);
+  sum.cut = uncached_cut.load(std::memory_order_relaxed);
+  sum.uncovered_frames = uncached_uncovered.load(std::memory_order_relaxed);
+  for (const StackCache* cache = all_caches.load(std::memory_order_acquire); cache != nullptr;
+       cache = cache->next) {
+    sum.hits += cache->hits.Read();
+    sum.misses += cache->misses.Read();
+    sum.cut += cache->cut.Read();
+    sum.uncovered_frames += cache->uncovered.Read();
+  }
+  sum.full = StackTrieFullCount();
+  return sum;
+}
+
+}  // namespace memagent::capture

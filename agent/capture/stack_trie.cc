@@ -1,0 +1,183 @@
+#include "agent/capture/stack_trie.h"
+
+#include <atomic>
+
+#include "agent/base/arena.h"
+
+namespace memagent::capture {
+namespace {
+
+// Twelve bytes: parent, the low half of pc, and the high half with two flags. The flags are
+// stored last, with release: a reader that sees kReady sees the rest.
+struct Node {
+  std::atomic<uint32_t> parent;
+  std::atomic<uint32_t> pc_low;
+  std::atomic<uint32_t> pc_high_and_flags;
+};
+constexpr uint32_t kReady = uint32_t{1} << 31;
+constexpr uint32_t kCut = uint32_t{1} << 30;
+constexpr uint32_t kPcHighMask = 0xffff;
+
+constexpr uint32_t kChunkNodes = uint32_t{1} << 16;
+constexpr size_t kChunks = (size_t{kMaxStackNodes} + kChunkNodes) / kChunkNodes;
+constinit std::atomic<Node*> chunks[kChunks] = {};
+constinit std::atomic<uint32_t> node_count{0};
+constinit std::atomic<uint64_t> full_count{0};
+
+// The hash table grows by levels instead of moving: buckets of 8 slots, each level 4 times the
+// last. A frame lives in the first level whose bucket had room, so old frames (the outer ones, in
+// every stack) are found in the first cache line. Slots are never emptied, so an empty slot
+// proves absence from it and from all later levels.
+constexpr size_t kBucketSlots = 8;
+constexpr size_t kLevels = 5;
+constexpr unsigned kFirstLevelBits = 14;  // 64 KiB
+constexpr unsigned kLevelGrowthBits = 2;
+constinit std::atomic<std::atomic<uint32_t>*> levels[kLevels] = {};
+
+// A slot: node id, and 11 bits of the hash that spare most look-ups of other frames' nodes.
+constexpr unsigned kIdBits = 21;
+constexpr uint32_t kIdMask = (uint32_t{1} << kIdBits) - 1;
+
+constexpr uint64_t HashFrame(uint32_t parent, uintptr_t pc) {
+  uint64_t hash = (pc + parent * uint64_t{0x9e3779b97f4a7c15}) * uint64_t{0xff51afd7ed558ccd};
+  hash ^= hash >> 32;
+  return hash * uint64_t{0x9e3779b97f4a7c15};
+}
+constexpr uint32_t TagOf(uint64_t hash) { return static_cast<uint32_t>(hash >> 53) << kIdBits; }
+
+constexpr size_t LevelSlots(size_t level) {
+  return size_t{1} << (kFirstLevelBits + kLevelGrowthBits * level);
+}
+
+// Maps the block behind `where` when it is the first to need it; nullptr: no memory.
+template <typename T>
+[[gnu::noinline, gnu::cold]] T* MapOnce(std::atomic<T*>& where, size_t size) {
+  auto* fresh = static_cast<T*>(base::MapPages(size));
+  T* current = nullptr;
+  if (fresh == nullptr) return where.load(std::memory_order_acquire);
+  if (where.compare_exchange_strong(current, fresh, std::memory_order_acq_rel)) return fresh;
+  base::UnmapPages(fresh, size);
+  return current;
+}
+
+std::atomic<uint32_t>* LevelAt(size_t level) {
+  std::atomic<uint32_t>* slots = levels[level].load(std::memory_order_acquire);
+  if (slots != nullptr) return slots;
+  return MapOnce(levels[level], LevelSlots(level) * sizeof(uint32_t));
+}
+
+Node* NodeAt(uint32_t id) {
+  if (id == 0 || id > kMaxStackNodes) return nullptr;
+  Node* chunk = chunks[id / kChunkNodes].load(std::memory_order_acquire);
+  return chunk == nullptr ? nullptr : chunk + id % kChunkNodes;
+}
+
+// All of a node's words; false when it is not there (yet).
+struct NodeValue {
+  uint32_t parent;
+  uintptr_t pc;
+  bool cut;
+};
+bool Read(uint32_t id, NodeValue& value) {
+  const Node* node = NodeAt(id);
+  if (node == nullptr) return false;
+  const uint32_t high = node->pc_high_and_flags.load(std::memory_order_acquire);
+  if ((high & kReady) == 0) return false;
+  value.parent = node->parent.load(std::memory_order_relaxed);
+  value.pc = uint64_t{high & kPcHighMask} << 32 | node->pc_low.load(std::memory_order_relaxed);
+  value.cut = (high & kCut) != 0;
+  return true;
+}
+
+// The marker has pc 0, which no frame has: a walk ends at a zero return address.
+bool IsMarker(const NodeValue& value) { return value.pc == 0; }
+
+// Writes a new node; 0 when there is no room.
+uint32_t NewNode(uint32_t parent, uintptr_t pc) {
+  if (node_count.load(std::memory_order_relaxed) >= kMaxStackNodes) return 0;
+  const uint32_t id = node_count.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (id > kMaxStackNodes) return 0;
+  Node* node = NodeAt(id);
+  if (node == nullptr) {
+    Node* chunk = MapOnce(chunks[id / kChunkNodes], kChunkNodes * sizeof(Node));
+    if (chunk == nullptr) return 0;
+    node = chunk + id % kChunkNodes;
+  }
+  NodeValue above{};
+  const bool cut = pc == 0 || (parent != 0 && Read(parent, above) && above.cut);
+  node->parent.store(parent, std::memory_order_relaxed);
+  node->pc_low.store(static_cast<uint32_t>(pc), std::memory_order_relaxed);
+  const uint32_t high = static_cast<uint32_t>(pc >> 32) & kPcHighMask;
+  node->pc_high_and_flags.store(high | kReady | (cut ? kCut : 0), std::memory_order_release);
+  return id;
+}
+
+bool IsNode(uint32_t id, uint32_t parent, uintptr_t pc) {
+  NodeValue value{};
+  return Read(id, value) && value.parent == parent && value.pc == pc;
+}
+
+// Looks in one bucket, and adds to it when it has room. `fresh` is the node made for the frame, if
+// any so far. Returns the id, or 0: the bucket is full of others, or no room for nodes.
+uint32_t FindOrAdd(std::atomic<uint32_t>* bucket, uint64_t hash, uint32_t parent, uintptr_t pc,
+                   uint32_t& fresh) {
+  for (size_t i = 0; i < kBucketSlots; ++i) {
+    std::atomic<uint32_t>& slot = bucket[(hash + i) % kBucketSlots];
+    uint32_t seen = slot.load(std::memory_order_acquire);
+    if (seen == 0) {
+      if (fresh == 0) fresh = NewNode(parent, pc);
+      if (fresh == 0) return 0;
+      if (slot.compare_exchange_strong(seen, fresh | TagOf(hash), std::memory_order_acq_rel)) {
+        return fresh;
+      }
+    }
+    if ((seen & ~kIdMask) == TagOf(hash) && IsNode(seen & kIdMask, parent, pc)) {
+      return seen & kIdMask;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+StackId InternFrame(StackId parent, uintptr_t pc) {
+  const auto above = static_cast<uint32_t>(parent);
+  pc &= (uintptr_t{1} << 48) - 1;
+  const uint64_t hash = HashFrame(above, pc);
+  uint32_t fresh = 0;
+  for (size_t level = 0; level < kLevels; ++level) {
+    std::atomic<uint32_t>* slots = LevelAt(level);
+    if (slots == nullptr) break;
+    const size_t bucket = (hash >> 3) % (LevelSlots(level) / kBucketSlots);
+    const uint32_t id = FindOrAdd(slots + bucket * kBucketSlots, hash, above, pc, fresh);
+    if (id != 0) return StackId{id};
+  }
+  full_count.fetch_add(1, std::memory_order_relaxed);
+  return parent;
+}
+
+StackId CutRoot() { return InternFrame(StackId::kNone, 0); }
+
+bool ReadStackNode(StackId id, StackNode& node) {
+  NodeValue value{};
+  if (!Read(static_cast<uint32_t>(id), value) || IsMarker(value)) return false;
+  NodeValue above{};
+  const bool outermost = value.parent == 0 || (Read(value.parent, above) && IsMarker(above));
+  node.parent = outermost ? StackId::kNone : StackId{value.parent};
+  node.pc = value.pc;
+  return true;
+}
+
+bool StackWasCut(StackId id) {
+  NodeValue value{};
+  return Read(static_cast<uint32_t>(id), value) && value.cut;
+}
+
+uint32_t StackCount() {
+  const uint32_t count = node_count.load(std::memory_order_acquire);
+  return count < kMaxStackNodes ? count : kMaxStackNodes;
+}
+
+uint64_t StackTrieFullCount() { return full_count.load(std::memory_order_relaxed); }
+
+}  // namespace memagent::capture
