@@ -24,8 +24,10 @@ struct SkidCalibration {
   uint32_t ticks_total = 0;      // inside the loop; 0: nothing was measured
   int error = 0;                 // positive errno that stopped it, 0 when it ran
 
-  // 99 % on the next instruction, and enough ticks to tell: "previous instruction" then holds.
-  bool holds() const { return ticks_total >= 20 && ticks_on_next * 100ull >= ticks_total * 99ull; }
+  // Enough ticks to tell, and nearly all on the next instruction: "the previous instruction" then
+  // names the access. Measured: 100 % on Zen 3; 95 to 97 % on Zen 5, the rest on the nop before the
+  // access, which is not blamed on memory either way.
+  bool holds() const { return ticks_total >= 20 && ticks_on_next * 100ull >= ticks_total * 90ull; }
 };
 
 SkidCalibration CalibrateSkid();
