@@ -57,6 +57,11 @@ std::string_view Terminal::Pick(std::string_view utf8, std::string_view ascii) c
   return charset == Charset::kUtf8 ? utf8 : ascii;
 }
 
+Glyphs Terminal::glyphs() const {
+  if (charset == Charset::kUtf8) return {"·", "←", "–", "−", "±", "→"};
+  return {"|", "<-", "-", "-", "+-", "->"};
+}
+
 Terminal DetectTerminal(size_t asked_width) {
   Terminal terminal;
   // Beyond 400 columns a table only gets harder to read.

@@ -16,6 +16,16 @@ inline constexpr size_t kNarrowestWidth = 80;
 
 enum class Ink { kPlain, kBold, kDim, kAlarm };
 
+// Punctuation with a stand-in in ASCII.
+struct Glyphs {
+  std::string_view dot;         // between items
+  std::string_view arrow;       // "called by"
+  std::string_view dash;        // between the ends of a range
+  std::string_view minus;       // before a number
+  std::string_view plus_minus;  // before half an interval
+  std::string_view becomes;     // from before to after
+};
+
 struct Terminal {
   size_t width = kNarrowestWidth;
   Charset charset = Charset::kUtf8;
@@ -25,6 +35,7 @@ struct Terminal {
   std::string Paint(std::string_view text, Ink ink) const;
   // The character when the output is UTF-8, else its stand-in.
   std::string_view Pick(std::string_view utf8, std::string_view ascii) const;
+  Glyphs glyphs() const;
   std::string Safe(std::string_view untrusted) const { return Printable(untrusted, charset); }
 };
 

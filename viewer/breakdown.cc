@@ -1,0 +1,289 @@
+#include "viewer/breakdown.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "viewer/concat.h"
+#include "viewer/text.h"
+#include "viewer/wording.h"
+
+namespace memagent::viewer {
+namespace {
+
+constexpr size_t kNarrowestName = 20;
+
+GridColumn Left(std::string key, std::string header) {
+  return {std::move(key), {std::move(header), Align::kLeft, 0, false, 0, 0}};
+}
+GridColumn Right(std::string key, std::string header, int drop_order = 0) {
+  return {std::move(key), {std::move(header), Align::kRight, drop_order, false, 0, 0}};
+}
+GridColumn Flexible(std::string key, std::string header) {
+  return {std::move(key), {std::move(header), Align::kLeft, 0, true, kNarrowestName, 0}};
+}
+// Only for machines.
+GridColumn Hidden(std::string key) { return Left(std::move(key), ""); }
+
+GridCell Both(Json value, std::string shown) {
+  return {std::move(value), {std::move(shown), "", false, {}}};
+}
+GridCell Machine(Json value) { return Both(std::move(value), ""); }
+GridCell Number(uint64_t value) { return Both(value, HumanCount(value)); }
+GridCell Bytes(uint64_t value) { return Both(value, HumanBytes(value)); }
+GridCell Name(Json value, std::string shown, std::string tail) {
+  return {std::move(value), {std::move(shown), std::move(tail), false, {}}};
+}
+
+// Builds the columns and cells that all groupings end with.
+class SampleColumns {
+ public:
+  SampleColumns(const View& view, const Terminal& terminal) : view_(view), terminal_(terminal) {}
+
+  void AddColumns(Grid& grid) const {
+    grid.columns.push_back(Right("samples", "SAMPLES"));
+    grid.columns.push_back(Right("share", "SHARE"));
+    grid.columns.push_back(Hidden("share_low"));
+    grid.columns.push_back(Hidden("share_high"));
+    grid.columns.push_back(Hidden("remote_samples"));
+    grid.columns.push_back(Right("remote_share", view_.HasRemote() ? "REMOTE" : ""));
+  }
+
+  void AddCells(std::vector<GridCell>& row, uint64_t samples, uint64_t located,
+                uint64_t remote) const {
+    const uint64_t whole = view_.tally.MemorySamples();
+    const Interval interval = WilsonInterval(samples, whole);
+    row.push_back(Number(samples));
+    row.push_back(
+        Both(Share(samples, whole),
+             Concat(PercentNumber(Share(samples, whole)), " ", terminal_.glyphs().plus_minus,
+                    Fixed(HalfWidth(samples, whole) * 100, 1), " %")));
+    row.push_back(Machine(interval.low));
+    row.push_back(Machine(interval.high));
+    row.push_back(Machine(remote));
+    row.push_back(located == 0 ? Both(nullptr, "-")
+                               : Both(Share(remote, located), Percent(Share(remote, located))));
+  }
+
+ private:
+  const View& view_;
+  const Terminal& terminal_;
+};
+
+struct Group {
+  CodeLine where;
+  std::string name;
+  std::string location;
+  std::string kind;
+  std::vector<const SiteView*> sites;
+  uint64_t samples = 0;
+  uint64_t located = 0;
+  uint64_t remote = 0;
+  uint64_t bytes_peak = 0;
+  uint64_t bytes_live = 0;
+  uint64_t allocations = 0;
+
+  void Add(const SiteView& site) {
+    sites.push_back(&site);
+    samples += site.samples;
+    located += site.located_samples;
+    remote += site.remote_samples;
+    bytes_peak += site.bytes_peak;
+    bytes_live += site.bytes_live;
+    allocations += site.allocations;
+  }
+};
+
+template <typename Map>
+auto BySamples(Map& groups) {
+  std::vector<typename Map::mapped_type> rows;
+  for (auto& [key, group] : groups) rows.push_back(std::move(group));
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const auto& a, const auto& b) { return a.samples > b.samples; });
+  return rows;
+}
+
+std::string SiteList(const std::vector<const SiteView*>& sites) {
+  constexpr size_t kMost = 4;
+  std::string text;
+  for (size_t i = 0; i < std::min(kMost, sites.size()); ++i) {
+    Append(text, i == 0 ? "" : " ", sites[i]->id);
+  }
+  if (sites.size() > kMost) Append(text, " +", sites.size() - kMost);
+  return text;
+}
+
+// A site's bytes and counts are about its whole life; peaks of different sites need not coincide.
+std::vector<GridCell> MemoryCells(uint64_t peak, uint64_t live, uint64_t allocations) {
+  return {Bytes(peak), Bytes(live), Number(allocations)};
+}
+
+void AddMemoryColumns(Grid& grid) {
+  grid.columns.push_back(Right("bytes_peak", "PEAK"));
+  grid.columns.push_back(Right("bytes_live", "LIVE", 2));
+  grid.columns.push_back(Right("allocations", "ALLOCS", 1));
+}
+
+}  // namespace
+
+Grid SiteGrid(const View& view, const Terminal& terminal) {
+  const SampleColumns samples(view, terminal);
+  Grid grid;
+  grid.columns = {Left("id", "ID"), Flexible("function", "SITE"), Hidden("file"), Hidden("line"),
+                  Left("kind", "KIND")};
+  AddMemoryColumns(grid);
+  grid.columns.push_back(Hidden("frees"));
+  grid.columns.push_back(Hidden("bytes_allocated"));
+  samples.AddColumns(grid);
+  for (const SiteView& site : view.sites) {
+    std::vector<GridCell> row = {
+        Both(site.id, site.id),
+        Name(site.where.short_function, SiteName(site, terminal), SiteLocation(site, terminal)),
+        Machine(site.where.file), Machine(site.where.line), Both(site.kind, site.kind)};
+    for (GridCell& cell : MemoryCells(site.bytes_peak, site.bytes_live, site.allocations)) {
+      row.push_back(std::move(cell));
+    }
+    row.push_back(Machine(site.frees));
+    row.push_back(Machine(site.bytes_allocated));
+    samples.AddCells(row, site.samples, site.located_samples, site.remote_samples);
+    grid.rows.push_back(std::move(row));
+  }
+  return grid;
+}
+
+Grid ObjectGrid(const View& view, const Terminal& terminal) {
+  using Key = std::tuple<std::string, std::string, std::string, std::string, uint32_t>;
+  std::map<Key, Group> groups;
+  for (const SiteView& site : view.sites) {
+    const CodeLine& where = site.where;
+    Group& group = groups[{site.kind, where.module, where.function, where.file, where.line}];
+    group.where = where;
+    group.kind = site.kind;
+    group.name = SiteName(site, terminal);
+    group.location = SiteLocation(site, terminal);
+    group.Add(site);
+  }
+  const SampleColumns samples(view, terminal);
+  Grid grid;
+  grid.columns = {Flexible("function", "OBJECT"), Hidden("file"),    Hidden("line"),
+                  Left("kind", "KIND"),           Left("", "SITES"), Hidden("site_count")};
+  AddMemoryColumns(grid);
+  samples.AddColumns(grid);
+  for (const Group& group : BySamples(groups)) {
+    std::vector<GridCell> row = {Name(group.where.short_function, group.name, group.location),
+                                 Machine(group.where.file),
+                                 Machine(group.where.line),
+                                 Both(group.kind, group.kind),
+                                 Both(nullptr, SiteList(group.sites)),
+                                 Machine(group.sites.size())};
+    for (GridCell& cell : MemoryCells(group.bytes_peak, group.bytes_live, group.allocations)) {
+      row.push_back(std::move(cell));
+    }
+    samples.AddCells(row, group.samples, group.located, group.remote);
+    grid.rows.push_back(std::move(row));
+  }
+  return grid;
+}
+
+Grid CodeGrid(const View& view, const Terminal& terminal) {
+  using Key = std::tuple<std::string, std::string, std::string, uint32_t, uint64_t>;
+  std::map<Key, Group> groups;
+  for (const SiteView& site : view.sites) {
+    for (const AccessingCode& code : site.code) {
+      const bool known = !code.where.function.empty() || !code.where.file.empty();
+      Group& group = groups[{code.where.module, code.where.function, code.where.file,
+                             code.where.line, known ? 0 : code.where.address}];
+      group.where = code.where;
+      group.sites.push_back(&site);  // sites come with the most samples first
+      group.samples += code.samples;
+      group.remote += code.remote_samples;
+    }
+  }
+  const SampleColumns samples(view, terminal);
+  Grid grid;
+  grid.columns = {Flexible("function", "ACCESSING CODE"), Hidden("file"), Hidden("line"),
+                  Hidden("module"), Left("", "SITES")};
+  samples.AddColumns(grid);
+  for (const Group& group : BySamples(groups)) {
+    std::vector<GridCell> row = {
+        Name(group.where.short_function, terminal.Safe(group.where.short_function),
+             LocationText(group.where, terminal)),
+        Machine(group.where.file), Machine(group.where.line), Machine(group.where.module),
+        Both(nullptr, SiteList(group.sites))};
+    samples.AddCells(row, group.samples, view.HasRemote() ? group.samples : 0, group.remote);
+    grid.rows.push_back(std::move(row));
+  }
+  return grid;
+}
+
+Grid ThreadGrid(const View& view, const Terminal& terminal) {
+  std::map<uint32_t, Group> uses;
+  for (const SiteView& site : view.sites) {
+    for (const Use& use : site.uses) {
+      Group& group = uses[use.thread];
+      if (use.IsLocated()) group.located += use.samples;
+      if (use.IsRemote()) group.remote += use.samples;
+      if (group.sites.empty() || group.sites.back() != &site) group.sites.push_back(&site);
+    }
+  }
+  const SampleColumns samples(view, terminal);
+  Grid grid;
+  grid.columns = {Flexible("name", "THREAD"),
+                  Right("tid", "TID"),
+                  Right("cpu_time_ns", "CPU TIME", 1),
+                  Right("samples_seen", "SEEN", 2),
+                  Right("attributed", "ATTRIBUTED", 3),
+                  Right("dropped", "LOST"),
+                  Left("", "SITES")};
+  samples.AddColumns(grid);
+  std::vector<const ThreadView*> threads;
+  for (const ThreadView& thread : view.threads) threads.push_back(&thread);
+  std::stable_sort(threads.begin(), threads.end(), [](const ThreadView* a, const ThreadView* b) {
+    return a->tally.MemorySamples() > b->tally.MemorySamples();
+  });
+  for (const ThreadView* thread : threads) {
+    const Group& group = uses[thread->id];
+    const Tally& tally = thread->tally;
+    std::vector<GridCell> row = {
+        Name(thread->name, terminal.Safe(thread->name),
+             thread->not_sampled.empty() ? "" : "(not sampled)"),
+        Both(thread->tid, Concat(thread->tid)),
+        Both(thread->time_running_nanos, HumanDuration(thread->time_running_nanos)),
+        Number(tally.seen),
+        Number(tally.attributed),
+        Number(tally.Dropped()),
+        Both(nullptr, SiteList(group.sites))};
+    samples.AddCells(row, tally.MemorySamples(), group.located, group.remote);
+    grid.rows.push_back(std::move(row));
+  }
+  return grid;
+}
+
+Grid NodeGrid(const View& view, const Terminal& terminal) {
+  std::map<std::pair<int32_t, int32_t>, uint64_t> cells;
+  for (const SiteView& site : view.sites) {
+    for (const Use& use : site.uses) cells[{use.cpu_node, use.memory_node}] += use.samples;
+  }
+  const auto& distances = view.profile.header.machine().distances();
+  const auto nodes = static_cast<int32_t>(view.node_count);
+  const SampleColumns samples(view, terminal);
+  Grid grid;
+  grid.columns = {Left("cpu_node", "CPU ON"), Left("memory_node", "MEMORY ON"),
+                  Right("distance", "DISTANCE")};
+  samples.AddColumns(grid);
+  for (const auto& [key, count] : cells) {
+    const auto [cpu, memory] = key;
+    const bool located = cpu >= 0 && memory >= 0;
+    const bool known =
+        located && cpu < nodes && memory < nodes && cpu * nodes + memory < distances.size();
+    const Json distance = known ? Json(distances.Get(cpu * nodes + memory)) : Json(nullptr);
+    std::vector<GridCell> row = {Both(cpu, NodeText(cpu)), Both(memory, NodeText(memory)),
+                                 Both(distance, known ? distance.dump() : "-")};
+    samples.AddCells(row, count, located ? count : 0, located && cpu != memory ? count : 0);
+    grid.rows.push_back(std::move(row));
+  }
+  return grid;
+}
+
+}  // namespace memagent::viewer

@@ -1,0 +1,254 @@
+#include "viewer/detail_text.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "viewer/concat.h"
+#include "viewer/table.h"
+#include "viewer/text.h"
+#include "viewer/wording.h"
+
+namespace memagent::viewer {
+namespace {
+
+constexpr size_t kIndent = 4;
+constexpr size_t kLabel = 13;       // columns of the labels
+constexpr size_t kMostItems = 5;    // of one list
+constexpr size_t kMostFrames = 24;  // of the stack; the whole stack is in the JSON
+
+// What one first touch and the use after it suggest; the numbers below are round on purpose.
+constexpr double kMostPages = 0.9;
+constexpr double kMuchRemote = 0.25;
+
+class Detail {
+ public:
+  Detail(const View& view, const SiteView& site, const Terminal& terminal)
+      : view_(view), site_(site), terminal_(terminal) {}
+
+  std::string Run() {
+    AddTitle();
+    AddWhat();
+    AddStack();
+    AddUsers();
+    AddNodes();
+    AddFirstTouch();
+    AddPages();
+    AddCode();
+    AddEvidence();
+    AddAdvice();
+    return std::move(text_);
+  }
+
+ private:
+  void AddItems(std::string_view label, const std::vector<std::string>& items) {
+    if (items.empty()) return;
+    Append(text_, std::string(kIndent, ' '), PadRight(label, kLabel),
+           WrapItems(items, terminal_.width, kIndent + kLabel), "\n");
+  }
+
+  // A list of at most kMostItems with dots between; says how many more there are.
+  void AddList(std::string_view label, std::vector<std::string> items) {
+    if (items.size() > kMostItems) {
+      const size_t more = items.size() - kMostItems;
+      items.resize(kMostItems);
+      items.push_back(Concat(more, " more"));
+    }
+    for (size_t i = 0; i + 1 < items.size(); ++i) Append(items[i], " ", terminal_.glyphs().dot);
+    AddItems(label, items);
+  }
+
+  void AddSentence(std::string_view label, std::string_view text) {
+    Append(text_, std::string(kIndent, ' '), PadRight(label, kLabel),
+           Wrap(text, terminal_.width, kIndent + kLabel), "\n");
+  }
+
+  void AddTitle() {
+    const std::string share =
+        Concat(Percent(site_.share), " of the memory samples (", GroupedCount(site_.samples), ")");
+    std::string title = Concat(PadRight(site_.id, kIndent), SiteName(site_, terminal_), " ",
+                               SiteLocation(site_, terminal_));
+    title = Truncate(title, terminal_.width - DisplayWidth(share) - 2, terminal_.charset);
+    Append(text_, terminal_.Paint(title, Ink::kBold), "  ", share, "\n");
+  }
+
+  void AddWhat() {
+    if (site_.allocations == 0) {
+      AddSentence("memory", Concat(site_.kind, ", ", HumanBytes(site_.bytes_peak)));
+      return;
+    }
+    AddSentence("memory",
+                Concat(site_.kind, ", ", Plural(site_.allocations, "allocation"), " of ",
+                       HumanBytes(site_.bytes_allocated), " in all, ", GroupedCount(site_.frees),
+                       " freed, peak ", HumanBytes(site_.bytes_peak), ", ",
+                       HumanBytes(site_.bytes_live), " live at the end"));
+  }
+
+  void AddStack() {
+    std::vector<std::string> items;
+    const size_t shown = std::min(site_.stack.size(), kMostFrames);
+    for (size_t i = 0; i < shown; ++i) {
+      const std::string frame = CodeText(site_.stack[i], terminal_);
+      items.push_back(i == 0 ? frame : Concat(terminal_.glyphs().arrow, " ", frame));
+    }
+    if (shown < site_.stack.size()) {
+      items.push_back(Concat("and ", site_.stack.size() - shown, " more"));
+    }
+    if (site_.stack_cut) items.push_back("(the stack goes on, it could not be followed further)");
+    AddItems("call stack", items);
+  }
+
+  void AddUsers() {
+    std::map<uint32_t, uint64_t> samples;
+    for (const Use& use : site_.uses) samples[use.thread] += use.samples;
+    std::vector<std::pair<uint64_t, uint32_t>> ranked;
+    for (const auto& [thread, count] : samples) ranked.emplace_back(count, thread);
+    std::stable_sort(ranked.begin(), ranked.end(),
+                     [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::vector<std::string> items;
+    for (const auto& [count, thread] : ranked) {
+      items.push_back(
+          Concat(ThreadText(view_, thread, terminal_), " ", Percent(Share(count, site_.samples))));
+    }
+    AddList("used by", std::move(items));
+  }
+
+  // The matrix CPU node x memory node, with how many threads ran there.
+  void AddNodes() {
+    if (!view_.HasRemote() || site_.uses.empty()) return;
+    std::map<int32_t, std::map<int32_t, uint64_t>> samples;
+    std::map<int32_t, std::set<uint32_t>> threads;
+    std::set<int32_t> memory_nodes;
+    for (const Use& use : site_.uses) {
+      samples[use.cpu_node][use.memory_node] += use.samples;
+      threads[use.cpu_node].insert(use.thread);
+      memory_nodes.insert(use.memory_node);
+    }
+    std::vector<Column> columns = {{"samples", Align::kLeft, 0, false, 0, 0}};
+    for (const int32_t node : memory_nodes) {
+      const std::string name = node < 0 ? "unknown memory" : Concat("node ", node, " memory");
+      columns.push_back({name, Align::kRight, 0, false, 0, 0});
+    }
+    columns.push_back({"threads", Align::kRight, 0, false, 0, 0});
+    Table table(std::move(columns));
+    for (auto& [cpu_node, row] : samples) {
+      std::vector<Cell> cells = {{Concat("from ", NodeText(cpu_node)), "", false, {}}};
+      for (const int32_t node : memory_nodes) {
+        cells.push_back({HumanCount(row[node]), "", false, {}});
+      }
+      cells.push_back({Concat(threads[cpu_node].size()), "", false, {}});
+      table.AddRow(std::move(cells));
+    }
+    AddBlock("nodes", table);
+  }
+
+  // A small table beside its label.
+  void AddBlock(std::string_view label, const Table& table) {
+    Terminal plain = terminal_;
+    plain.color = false;
+    plain.width -= kIndent + kLabel;
+    const std::string block = table.Render(plain);
+    size_t begin = 0;
+    while (begin < block.size()) {
+      const size_t end = block.find('\n', begin);
+      Append(text_, std::string(kIndent, ' '), PadRight(begin == 0 ? label : "", kLabel),
+             block.substr(begin, end - begin), "\n");
+      begin = end + 1;
+    }
+  }
+
+  void AddFirstTouch() {
+    uint64_t all = 0;
+    uint64_t faults = 0;
+    for (const FirstTouch& touch : site_.first_touch) {
+      all += touch.pages;
+      faults += touch.faults;
+    }
+    if (faults == 0) {
+      AddSentence("first touch", "no page fault seen: its pages were in use before");
+      return;
+    }
+    std::vector<std::string> items;
+    for (const FirstTouch& touch : site_.first_touch) {
+      const std::string node = view_.HasRemote() ? Concat(" on ", NodeText(touch.cpu_node)) : "";
+      items.push_back(Concat(CodeText(touch.where, terminal_), " by ",
+                             ThreadText(view_, touch.thread, terminal_), node, " ",
+                             Percent(Share(touch.pages, all))));
+    }
+    AddList("first touch", std::move(items));
+    const std::string scale =
+        all == faults ? "" : Concat(", estimated from ", Plural(faults, "fault"));
+    AddSentence("", Concat("of ", Plural(all, "page"), scale));
+  }
+
+  void AddPages() {
+    uint64_t all = 0;
+    for (const NodePages& pages : site_.pages) all += pages.pages;
+    std::vector<std::string> items;
+    for (const NodePages& pages : site_.pages) {
+      items.push_back(Concat(Percent(Share(pages.pages, all)), " on ", NodeText(pages.node)));
+    }
+    if (items.empty() && site_.pages_not_present == 0) return;
+    items.push_back(Concat(GroupedCount(all), " looked up"));
+    if (site_.pages_not_present > 0) {
+      items.push_back(Concat(GroupedCount(site_.pages_not_present), " not in memory"));
+    }
+    AddList("pages", std::move(items));
+  }
+
+  void AddCode() {
+    std::vector<std::string> items;
+    for (const AccessingCode& code : site_.code) {
+      std::string item =
+          Concat(CodeText(code.where, terminal_), " ", Percent(Share(code.samples, site_.samples)));
+      if (view_.HasRemote()) {
+        Append(item, " (", Percent(Share(code.remote_samples, code.samples)), " remote)");
+      }
+      items.push_back(std::move(item));
+    }
+    AddList("accessed by", std::move(items));
+  }
+
+  void AddEvidence() {
+    const EvidenceCount& e = site_.evidence;
+    const uint64_t all = e.exact + e.approximate + e.pc_only;
+    if (all == 0) return;
+    AddList("evidence", {Concat("exact ", Percent(Share(e.exact, all))),
+                         Concat("approximate ", Percent(Share(e.approximate, all))),
+                         Concat("pc-only ", Percent(Share(e.pc_only, all)))});
+  }
+
+  void AddAdvice() {
+    if (!view_.HasRemote() || site_.IsWeak() || site_.first_touch.empty()) return;
+    if (Share(site_.remote_samples, site_.located_samples) < kMuchRemote) return;
+    std::map<int32_t, uint64_t> pages;
+    uint64_t all = 0;
+    for (const FirstTouch& touch : site_.first_touch) {
+      pages[touch.cpu_node] += touch.pages;
+      all += touch.pages;
+    }
+    for (const auto& [node, count] : pages) {
+      if (node < 0 || Share(count, all) < kMostPages) continue;
+      AddSentence(terminal_.glyphs().becomes,
+                  Concat("Node ", node, " touched it first, so its pages are there; ",
+                         Percent(Share(site_.remote_samples, site_.located_samples)),
+                         " of its accesses come from elsewhere. Let each thread first touch the "
+                         "part it uses, or interleave it (numactl --interleave=all)."));
+    }
+  }
+
+  const View& view_;
+  const SiteView& site_;
+  const Terminal& terminal_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string DetailText(const View& view, const SiteView& site, const Terminal& terminal) {
+  return Detail(view, site, terminal).Run();
+}
+
+}  // namespace memagent::viewer

@@ -1,0 +1,303 @@
+#include "viewer/report_json.h"
+
+#include "viewer/quality.h"
+
+namespace memagent::viewer {
+namespace {
+
+Json ReasonsJson(const std::vector<ReasonCount>& reasons) {
+  Json json = Json::object();
+  for (const ReasonCount& reason : reasons) json[reason.name] = reason.count;
+  return json;
+}
+
+// null when nothing is known, so that "0 % remote" and "can't tell" differ.
+Json ShareOrNull(uint64_t part, uint64_t whole) {
+  return whole == 0 ? Json(nullptr) : Json(Share(part, whole));
+}
+
+Json IntervalJson(const Interval& interval) { return Json::array({interval.low, interval.high}); }
+
+Json EvidenceJson(const EvidenceCount& evidence) {
+  return {{"exact", evidence.exact},
+          {"approximate", evidence.approximate},
+          {"pc_only", evidence.pc_only}};
+}
+
+void AddTally(Json& json, const Tally& tally) {
+  json["samples_seen"] = tally.seen;
+  json["attributed"] = tally.attributed;
+  json["unattributed"] = ReasonsJson(tally.unattributed);
+  json["dropped"] = ReasonsJson(tally.dropped);
+  json["memory_samples"] = tally.MemorySamples();
+  json["evidence"] = EvidenceJson(tally.evidence);
+  json["evidence"]["none"] = tally.evidence.none;
+}
+
+Json FaultsJson(const View& view) {
+  return {{"seen", view.faults.seen},
+          {"attributed", view.faults.attributed},
+          {"unattributed", ReasonsJson(view.faults.unattributed)},
+          {"dropped", ReasonsJson(view.faults.dropped)}};
+}
+
+Json ThreadJson(const ThreadView& thread) {
+  Json json;
+  json["id"] = thread.id;
+  json["tid"] = thread.tid;
+  json["name"] = thread.name;
+  json["main"] = thread.main;
+  AddTally(json, thread.tally);
+  json["time_enabled_ns"] = thread.time_enabled_nanos;
+  json["time_running_ns"] = thread.time_running_nanos;
+  json["unobserved_ns"] = thread.unobserved_nanos;
+  json["throttled"] = thread.throttled;
+  json["samples_by_node"] = thread.samples_by_node;
+  json["not_sampled"] = thread.not_sampled;
+  return json;
+}
+
+Json EngineJson(const memagent::v1::Engine& engine) {
+  return {{"kind", EngineWord(engine.kind())},
+          {"in_use", engine.in_use()},
+          {"event", engine.event()},
+          {"period", engine.period()},
+          {"period_unit", engine.period_unit()},
+          {"rate_hz", engine.rate_hz()},
+          {"attr", engine.exact_attr()},
+          {"knows_latency", engine.knows_latency()},
+          {"knows_data_source", engine.knows_data_source()},
+          {"knows_loads_and_stores", engine.knows_loads_and_stores()},
+          {"skid_ticks_on_next", engine.skid_ticks_on_next()},
+          {"skid_ticks_total", engine.skid_ticks_total()},
+          {"fault_period", engine.fault_period()},
+          {"refused", engine.refused()},
+          {"refused_errno", engine.refused_errno()},
+          {"remedy", engine.remedy()}};
+}
+
+Json EnginesJson(const View& view) {
+  Json json = Json::array();
+  for (const auto& engine : view.profile.header.engines()) json.push_back(EngineJson(engine));
+  return json;
+}
+
+Json OwnCostJson(const memagent::v1::OwnCost& cost) {
+  return {{"drain_cpu_ns", cost.drain_cpu_nanos()},
+          {"bytes_mapped", cost.bytes_mapped()},
+          {"allocations_tracked", cost.allocations_tracked()},
+          {"live_blocks", cost.live_blocks()},
+          {"stacks", cost.stacks()},
+          {"stack_cache_hits", cost.stack_cache_hits()},
+          {"stack_cache_misses", cost.stack_cache_misses()},
+          {"checkpoints", cost.checkpoints()},
+          {"checkpoint_ns", cost.checkpoint_nanos()},
+          {"page_node_rung", cost.page_node_rung()},
+          {"clock_error_ns", cost.clock_error_nanos()},
+          {"profile_bytes", cost.profile_bytes()},
+          {"profile_rewrites", cost.profile_rewrites()}};
+}
+
+Json EventsJson(const View& view) {
+  constexpr const char* kSeverities[] = {"info", "warning", "error"};
+  Json json = Json::array();
+  for (const auto& event : view.profile.events) {
+    const int severity = event.severity();
+    json.push_back({{"time_ns", event.time()},
+                    {"severity", severity >= 0 && severity < 3 ? kSeverities[severity] : "unknown"},
+                    {"code", event.code()},
+                    {"text", event.text()}});
+  }
+  return json;
+}
+
+Json QualityJson(const Quality& quality) {
+  return {{"verdict", QualityWord(quality.word)}, {"reasons", quality.reasons}};
+}
+
+Json NodesJson(const View& view) {
+  Json json = Json::array();
+  for (const auto& node : view.profile.header.machine().nodes()) {
+    json.push_back({{"id", node.id()},
+                    {"cpus", node.cpu_list()},
+                    {"memory_bytes", node.memory_total_bytes()}});
+  }
+  return json;
+}
+
+Json FileJson(const View& view) {
+  const profile::LoadReport& load = view.profile.load;
+  return {{"bytes", load.bytes},
+          {"chunks_read", load.chunks_read},
+          {"chunks_damaged", load.chunks_damaged},
+          {"chunks_missing", load.chunks_missing},
+          {"truncated", load.truncated},
+          {"bad_references", load.bad_references},
+          {"final", view.profile.final},
+          {"end", view.profile.footer ? Json(view.profile.footer->how()) : Json(nullptr)}};
+}
+
+// --- parts of one site ---
+
+Json StackJson(const std::vector<CodeLine>& stack) {
+  Json json = Json::array();
+  for (const CodeLine& line : stack) json.push_back(CodeLineJson(line));
+  return json;
+}
+
+Json FirstTouchJson(const View& view, const SiteView& site) {
+  Json json = Json::array();
+  for (const FirstTouch& touch : site.first_touch) {
+    json.push_back({{"thread", touch.thread},
+                    {"thread_name", view.ThreadName(touch.thread)},
+                    {"node", touch.cpu_node},
+                    {"function", touch.where.short_function},
+                    {"file", touch.where.file},
+                    {"line", touch.where.line},
+                    {"pages", touch.pages},
+                    {"faults", touch.faults}});
+  }
+  return json;
+}
+
+Json UsesJson(const SiteView& site) {
+  Json json = Json::array();
+  for (const Use& use : site.uses) {
+    json.push_back({{"thread", use.thread},
+                    {"cpu_node", use.cpu_node},
+                    {"memory_node", use.memory_node},
+                    {"samples", use.samples}});
+  }
+  return json;
+}
+
+Json CodeJson(const SiteView& site) {
+  Json json = Json::array();
+  for (const AccessingCode& code : site.code) {
+    Json row = CodeLineJson(code.where);
+    row["samples"] = code.samples;
+    row["remote_samples"] = code.remote_samples;
+    json.push_back(std::move(row));
+  }
+  return json;
+}
+
+Json PagesJson(const SiteView& site) {
+  Json by_node = Json::array();
+  for (const NodePages& pages : site.pages) {
+    by_node.push_back({{"node", pages.node}, {"pages", pages.pages}});
+  }
+  return {{"by_node", std::move(by_node)}, {"not_present", site.pages_not_present}};
+}
+
+}  // namespace
+
+Json CodeLineJson(const CodeLine& line) {
+  return {{"function", line.short_function},
+          {"file", line.file},
+          {"line", line.line},
+          {"module", line.module},
+          {"full_function", line.function},
+          {"address", line.address},
+          {"inlined", line.inlined}};
+}
+
+Json SiteJson(const View& view, const SiteView& site) {
+  Json json;
+  json["id"] = site.id;
+  json["kind"] = site.kind;
+  json["function"] = site.where.short_function;
+  json["file"] = site.where.file;
+  json["line"] = site.where.line;
+  json["stack"] = StackJson(site.stack);
+  json["samples"] = site.samples;
+  json["share"] = site.share;
+  json["share_interval"] = IntervalJson(site.share_interval);
+  json["remote_samples"] = site.remote_samples;
+  json["remote_share"] = ShareOrNull(site.remote_samples, site.located_samples);
+  json["evidence"] = EvidenceJson(site.evidence);
+  json["allocations"] = site.allocations;
+  json["frees"] = site.frees;
+  json["bytes_allocated"] = site.bytes_allocated;
+  json["bytes_live"] = site.bytes_live;
+  json["bytes_peak"] = site.bytes_peak;
+  json["first_touch"] = FirstTouchJson(view, site);
+  json["name"] = site.name;
+  json["full_function"] = site.where.function;
+  json["profile_site"] = site.profile_id;
+  json["stack_cut"] = site.stack_cut;
+  json["located_samples"] = site.located_samples;
+  json["uses"] = UsesJson(site);
+  json["code"] = CodeJson(site);
+  json["pages"] = PagesJson(site);
+  return json;
+}
+
+Json ProcessJson(const View& view) {
+  const memagent::v1::Process& process = view.profile.header.process();
+  Json arguments = Json::array();
+  for (const auto& argument : process.arguments()) arguments.push_back(argument);
+  return {{"pid", process.pid()},
+          {"parent_pid", process.parent_pid()},
+          {"executable", process.executable()},
+          {"arguments", std::move(arguments)},
+          {"working_directory", process.working_directory()},
+          {"host", process.host()},
+          {"forked_without_exec", process.forked_without_exec()},
+          {"start_unix_ns", view.profile.header.start_unix_nanos()},
+          {"start_monotonic_ns", view.profile.header.start_monotonic_nanos()},
+          {"wall_ns", view.wall_nanos}};
+}
+
+Json MachineJson(const View& view) {
+  const memagent::v1::Machine& machine = view.profile.header.machine();
+  const memagent::v1::Kernel& kernel = view.profile.header.kernel();
+  Json distances = Json::array();
+  for (const uint32_t distance : machine.distances()) distances.push_back(distance);
+  return {{"architecture", machine.architecture()},
+          {"cpu_model", machine.cpu_model()},
+          {"cpu_family", machine.cpu_family()},
+          {"cpu_model_number", machine.cpu_model_number()},
+          {"cpu_stepping", machine.cpu_stepping()},
+          {"microcode", machine.microcode()},
+          {"hypervisor", machine.hypervisor()},
+          {"page_bytes", machine.page_bytes()},
+          {"cache_line_bytes", machine.cache_line_bytes()},
+          {"distances", std::move(distances)},
+          {"kernel_release", kernel.release()},
+          {"perf_event_paranoid", kernel.perf_event_paranoid()},
+          {"max_sample_rate", kernel.max_sample_rate()},
+          {"mlock_kib", kernel.mlock_kib()},
+          {"transparent_hugepage", kernel.transparent_hugepage()},
+          {"numa_balancing", kernel.numa_balancing()}};
+}
+
+Json SummaryJson(const View& view) {
+  Json json;
+  json["engine"] = view.engine;
+  AddTally(json, view.tally);
+  json["located_samples"] = view.located_samples;
+  json["remote_samples"] = view.remote_samples;
+  json["remote_share"] = ShareOrNull(view.remote_samples, view.located_samples);
+  json["quality"] = QualityJson(view.quality);
+  json["process"] = ProcessJson(view);
+  json["machine"] = MachineJson(view);
+  json["nodes"] = NodesJson(view);
+  json["engines"] = EnginesJson(view);
+  json["options"] = view.profile.header.options();
+  json["agent_version"] = view.profile.header.agent_version();
+  json["faults"] = FaultsJson(view);
+  json["untracked_allocations"] = ReasonsJson(view.untracked);
+  json["own_cost"] = OwnCostJson(view.profile.own_cost);
+  json["events"] = EventsJson(view);
+  json["file"] = FileJson(view);
+  json["threads"] = Json::array();
+  for (const ThreadView& thread : view.threads) json["threads"].push_back(ThreadJson(thread));
+  return json;
+}
+
+std::string JsonText(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace memagent::viewer

@@ -1,0 +1,291 @@
+#include "viewer/report_text.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "viewer/concat.h"
+#include "viewer/detail_text.h"
+#include "viewer/quality.h"
+#include "viewer/table.h"
+#include "viewer/text.h"
+#include "viewer/wording.h"
+
+namespace memagent::viewer {
+namespace {
+
+// A site whose share is below this gets no detail of its own unless it is asked for.
+constexpr double kDetailShare = 0.05;
+constexpr size_t kDetails = 3;
+
+// "a · b · c", broken between items only.
+std::string Items(std::vector<std::string> items, const Terminal& terminal) {
+  for (size_t i = 0; i + 1 < items.size(); ++i) Append(items[i], " ", terminal.glyphs().dot);
+  return WrapItems(items, terminal.width, 0);
+}
+
+std::string Paragraph(std::string_view text, const Terminal& terminal) {
+  return Concat(Wrap(text, terminal.width, 0), "\n");
+}
+
+std::string ShareText(uint64_t part, uint64_t whole, const Terminal& terminal) {
+  return Concat(PercentNumber(Share(part, whole)), " ", terminal.glyphs().plus_minus,
+                Fixed(HalfWidth(part, whole) * 100, 1), " %");
+}
+
+// "68.1 % (67.6–68.5)"
+std::string ShareAndInterval(uint64_t part, uint64_t whole, const Terminal& terminal) {
+  const Interval interval = WilsonInterval(part, whole);
+  return Concat(Percent(Share(part, whole)), " (", Fixed(interval.low * 100, 1),
+                terminal.glyphs().dash, Fixed(interval.high * 100, 1), ")");
+}
+
+std::string QualityLine(const View& view, const Terminal& terminal) {
+  std::string text;
+  for (const std::string& reason : view.quality.reasons) {
+    Append(text, "  - ", Wrap(reason, terminal.width, 4), "\n");
+  }
+  return text;
+}
+
+// What is measured, in the words that fit the engine.
+std::string_view Measure(const View& view) {
+  return view.engine == "software" ? "sampled memory time" : "memory samples";
+}
+
+// --- verdict ---
+
+std::string WorstSite(const View& view, const Terminal& terminal) {
+  const uint64_t whole = view.tally.MemorySamples();
+  if (view.sites.empty() || view.sites.front().samples == 0) {
+    return Concat("No ", Measure(view), " could be booked on an allocation.");
+  }
+  const SiteView& worst = view.sites.front();
+  const std::string location = SiteLocation(worst, terminal);
+  return Concat("S1 takes ", ShareAndInterval(worst.samples, whole, terminal), " of the ",
+                Measure(view), ": ", SiteName(worst, terminal), location.empty() ? "" : " ",
+                location, ", ", HumanBytes(worst.bytes_peak), " at its peak.");
+}
+
+std::string RemoteVerdict(const View& view, const Terminal& terminal) {
+  if (!view.HasRemote()) {
+    return "The machine has one NUMA node: remote access cannot occur, its columns are left out.";
+  }
+  if (view.located_samples == 0) return "No sample could be located on a node.";
+  std::string text = Concat(ShareAndInterval(view.remote_samples, view.located_samples, terminal),
+                            " of the located samples are accesses to another node's memory");
+  const auto worst = std::max_element(
+      view.sites.begin(), view.sites.end(),
+      [](const SiteView& a, const SiteView& b) { return a.remote_samples < b.remote_samples; });
+  if (worst == view.sites.end() || worst->remote_samples == 0) return text + ".";
+  return Concat(text, "; ", worst->id, " has ",
+                Percent(Share(worst->remote_samples, view.remote_samples)), " of them.");
+}
+
+std::string EngineLimits(const View& view) {
+  if (!view.engine_record) return "";
+  if (view.engine == "software") {
+    return "The software engine estimates the time stalled on each allocation. It cannot know "
+           "latency, cache level or the number of accesses: there are no such columns.";
+  }
+  if (view.engine_record->knows_latency()) return "";
+  return Concat("The ", view.engine, " engine knows no latency: there is no such column.");
+}
+
+std::string VerdictText(const View& view, const Terminal& terminal) {
+  std::string text = terminal.Paint(Paragraph(WorstSite(view, terminal), terminal), Ink::kBold);
+  text += Paragraph(RemoteVerdict(view, terminal), terminal);
+  const std::string limits = EngineLimits(view);
+  if (!limits.empty()) text += Paragraph(limits, terminal);
+  return text;
+}
+
+// --- table ---
+
+class SiteTable {
+ public:
+  SiteTable(const View& view, const Terminal& terminal)
+      : view_(view), terminal_(terminal), table_(Columns(view, terminal)) {
+    for (const SiteView& site : view.sites) longest_ = std::max(longest_, site.samples);
+    longest_ = std::max(longest_, view.tally.UnattributedMemory());
+  }
+
+  std::string Run(size_t rows) {
+    rows = std::min(rows, view_.sites.size());
+    for (size_t i = 0; i < rows; ++i) AddSite(view_.sites[i]);
+    if (rows < view_.sites.size()) AddOthers(rows);
+    AddUnattributed();
+    return Concat(table_.Render(terminal_), Footnotes(rows));
+  }
+
+ private:
+  static std::vector<Column> Columns(const View& view, const Terminal& terminal) {
+    std::vector<Column> columns = {
+        {"ID", Align::kLeft, 0, false, 0, 0},       {"SITE", Align::kLeft, 0, true, 24, 0},
+        {"KIND", Align::kLeft, 1, false, 0, 0},     {"PEAK", Align::kRight, 0, false, 0, 0},
+        {"LIVE", Align::kRight, 4, false, 0, 0},    {"ALLOCS", Align::kRight, 2, false, 0, 0},
+        {"SAMPLES", Align::kRight, 0, false, 0, 0}, {"SHARE", Align::kRight, 0, false, 0, 0}};
+    if (view.HasRemote()) columns.push_back({"REMOTE", Align::kRight, 0, false, 0, 0});
+    const std::string legend =
+        Concat(terminal.Pick("▇", "#"), " remote ", terminal.Pick("░", "."), " local");
+    columns.push_back({view.HasRemote() ? legend : "", Align::kLeft, 3, true,
+                       view.HasRemote() ? DisplayWidth(legend) : 6, 24});
+    return columns;
+  }
+
+  double Length(uint64_t samples) const { return Share(samples, std::max(longest_, uint64_t{1})); }
+
+  // The bar of one row: remote part strong; on one node all of it is strong.
+  Bar BarOf(uint64_t samples, uint64_t remote) const {
+    if (!view_.HasRemote()) return {Length(samples), 0};
+    return {Length(remote), Length(samples - std::min(samples, remote))};
+  }
+
+  void AddSamples(std::vector<Cell>& cells, uint64_t samples, uint64_t located, uint64_t remote) {
+    cells.push_back({HumanCount(samples), "", false, {}});
+    cells.push_back({ShareText(samples, view_.tally.MemorySamples(), terminal_), "", false, {}});
+    if (view_.HasRemote()) {
+      cells.push_back({located == 0 ? "-" : Percent(Share(remote, located)), "", false, {}});
+    }
+    cells.push_back({"", "", false, BarOf(samples, remote)});
+  }
+
+  void AddSite(const SiteView& site) {
+    std::vector<Cell> cells;
+    cells.push_back({Concat(site.id, site.IsWeak() ? "*" : ""), "", false, {}});
+    cells.push_back({SiteName(site, terminal_), SiteLocation(site, terminal_), false, {}});
+    cells.push_back({site.kind, "", false, {}});
+    cells.push_back({HumanBytes(site.bytes_peak), "", false, {}});
+    cells.push_back({HumanBytes(site.bytes_live), "", false, {}});
+    cells.push_back({HumanCount(site.allocations), "", false, {}});
+    AddSamples(cells, site.samples, site.located_samples, site.remote_samples);
+    weak_ = weak_ || site.IsWeak();
+    table_.AddRow(std::move(cells), site.IsWeak() ? Ink::kDim : Ink::kPlain);
+  }
+
+  void AddOthers(size_t first) {
+    SiteView sum;
+    for (size_t i = first; i < view_.sites.size(); ++i) {
+      const SiteView& site = view_.sites[i];
+      sum.samples += site.samples;
+      sum.located_samples += site.located_samples;
+      sum.remote_samples += site.remote_samples;
+      sum.bytes_live += site.bytes_live;
+      sum.allocations += site.allocations;
+    }
+    std::vector<Cell> cells = {{"", "", false, {}},
+                               {Plural(view_.sites.size() - first, "other site"), "", false, {}},
+                               {"-", "", false, {}},
+                               {"-", "", false, {}},
+                               {HumanBytes(sum.bytes_live), "", false, {}},
+                               {HumanCount(sum.allocations), "", false, {}}};
+    AddSamples(cells, sum.samples, sum.located_samples, sum.remote_samples);
+    table_.AddRow(std::move(cells));
+  }
+
+  void AddUnattributed() {
+    std::vector<Cell> cells = {{"", "", false, {}},  {"not attributed", "", false, {}},
+                               {"-", "", false, {}}, {"-", "", false, {}},
+                               {"-", "", false, {}}, {"-", "", false, {}}};
+    AddSamples(cells, view_.tally.UnattributedMemory(), 0, 0);
+    table_.AddRow(std::move(cells));
+    for (const ReasonCount& reason : view_.tally.unattributed) {
+      if (reason.name == "not_memory") continue;
+      const std::string name = terminal_.Safe(reason.name);
+      table_.AddNote(
+          Concat(GroupedCount(reason.count), ": ", reason.meaning.empty() ? name : reason.meaning),
+          kNoteIndent);
+    }
+  }
+
+  std::string Footnotes(size_t rows) const {
+    std::string text =
+        Concat("Share: of ", GroupedCount(view_.tally.MemorySamples()),
+               " samples of memory accesses, ", terminal_.glyphs().plus_minus, " 95 % interval.");
+    if (const uint64_t idle = view_.tally.NotMemory(); idle > 0) {
+      Append(text, " Another ", GroupedCount(idle),
+             " found no memory access under way and are in no share.");
+    }
+    if (weak_) Append(text, " * Under ", kWeakSamples, " samples: a hint only.");
+    const std::vector<std::string> left_out = table_.LeftOut(terminal_);
+    if (!left_out.empty()) {
+      text += " Not shown at this width:";
+      for (const std::string& name : left_out) Append(text, " ", name);
+      text += " (--width 120).";
+    }
+    if (rows < view_.sites.size()) text += " All rows: --all.";
+    return terminal_.Paint(Wrap(text, terminal_.width, 0), Ink::kDim) + "\n";
+  }
+
+  static constexpr size_t kNoteIndent = 6;
+
+  const View& view_;
+  const Terminal& terminal_;
+  Table table_;
+  uint64_t longest_ = 1;
+  bool weak_ = false;
+};
+
+// --- details ---
+
+std::string Details(const View& view, const ReportOptions& options, const Terminal& terminal) {
+  std::string text;
+  size_t shown = 0;
+  for (const SiteView& site : view.sites) {
+    const bool worth = !site.IsWeak() && (site.share >= kDetailShare || shown == 0);
+    if (options.all ? site.samples == 0 : (!worth || shown == kDetails)) break;
+    Append(text, "\n", DetailText(view, site, terminal));
+    ++shown;
+  }
+  return text;
+}
+
+std::string NextCommand(const View& view, const ReportOptions& options, const Terminal& terminal) {
+  const std::string file = terminal.Safe(ShellWord(options.profile));
+  if (view.tally.MemorySamples() == 0) return Concat("Next:  memagent info ", file, "\n");
+  return Concat("Next:  memagent report --by code ", file, "\n");
+}
+
+std::string SymbolNotes(const View& view, const Terminal& terminal) {
+  constexpr size_t kMost = 3;
+  std::string text;
+  for (size_t i = 0; i < std::min(kMost, view.symbol_notes.size()); ++i) {
+    Append(text, "No lines: ", Wrap(terminal.Safe(view.symbol_notes[i]), terminal.width, 10), "\n");
+  }
+  if (view.symbol_notes.size() > kMost) {
+    Append(text, "No lines: ", view.symbol_notes.size() - kMost, " more, see memagent info.\n");
+  }
+  return text.empty() ? "" : Concat("\n", terminal.Paint(text, Ink::kDim));
+}
+
+}  // namespace
+
+std::string HeaderText(const View& view, const Terminal& terminal) {
+  std::string command = Truncate(CommandLineText(view, terminal), terminal.width, terminal.charset);
+  std::string text = Items({std::move(command), HumanDuration(view.wall_nanos),
+                            Plural(view.threads.size(), "thread"), Plural(view.node_count, "node")},
+                           terminal);
+  text += "\n";
+  Append(text,
+         Items({EngineText(view, terminal), Plural(view.tally.seen, "sample"),
+                Concat(GroupedCount(view.tally.Dropped()), " lost"),
+                Concat("quality ", QualityWord(view.quality.word))},
+               terminal),
+         "\n", QualityLine(view, terminal));
+  return text;
+}
+
+std::string ReportText(const View& view, const ReportOptions& options, const Terminal& terminal) {
+  if (!options.site.empty()) {
+    for (const SiteView& site : view.sites) {
+      if (site.id == options.site) return DetailText(view, site, terminal);
+    }
+    return "";
+  }
+  const size_t rows = options.all ? view.sites.size() : options.top;
+  return Concat(HeaderText(view, terminal), "\n", VerdictText(view, terminal), "\n",
+                SiteTable(view, terminal).Run(rows), Details(view, options, terminal),
+                SymbolNotes(view, terminal), "\n", NextCommand(view, options, terminal));
+}
+
+}  // namespace memagent::viewer
