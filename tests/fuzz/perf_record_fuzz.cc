@@ -1,0 +1,84 @@
+// Ring reader and record parser over arbitrary bytes: no read outside the ring, no record longer
+// than what was written, and the ring always comes to an end.
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "agent/decode/perf_record.h"
+#include "agent/os/perf_ring.h"
+#include "tests/support/fuzz_seeds.h"
+#include "tests/support/record_builder.h"
+
+namespace {
+
+using memagent::decode::RecordLayout;
+
+constexpr size_t kRingBytes = 1024;
+constexpr uint64_t kCommon =
+    PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
+constexpr RecordLayout kLayouts[] = {
+    {kCommon | PERF_SAMPLE_REGS_USER, memagent::decode::kRegisterMask},
+    {kCommon | PERF_SAMPLE_ADDR, 0},
+    {PERF_SAMPLE_IP, 0},
+    {PERF_SAMPLE_REGS_USER, 0x10001},
+    {0, 0},
+};
+
+void ParseAll(std::span<const uint8_t> record) {
+  memagent::decode::PeekSampleEventId(record);
+  for (const RecordLayout& layout : kLayouts) {
+    const auto parsed = memagent::decode::ParseRecord(record, layout);
+    if (parsed && record.size() < sizeof(perf_event_header)) abort();
+  }
+}
+
+}  // namespace
+
+extern "C" void FuzzSeeds(memagent::testing::SeedList& seeds) {
+  using memagent::testing::RecordBuilder;
+  // The first two bytes say where in the ring the rest is written.
+  std::vector<uint8_t> seed = {0, 0};
+  const auto add = [&](const std::vector<uint8_t>& record) {
+    seed.insert(seed.end(), record.begin(), record.end());
+  };
+  RecordBuilder clock(PERF_RECORD_SAMPLE);
+  clock.U64(1).U64(0x401000).U32(1).U32(2).U64(3).U32(0).U32(0).U64(PERF_SAMPLE_REGS_ABI_64);
+  for (uint64_t i = 0; i < memagent::decode::kRegisterCount; ++i) clock.U64(i);
+  add(clock.Bytes());
+  add(RecordBuilder(PERF_RECORD_LOST).U64(1).U64(5).Bytes());
+  add(RecordBuilder(PERF_RECORD_SAMPLE)
+          .U64(2)
+          .U64(3)
+          .U32(1)
+          .U32(2)
+          .U64(3)
+          .U64(4)
+          .U32(0)
+          .U32(0)
+          .Bytes());
+  add(RecordBuilder(PERF_RECORD_THROTTLE).U64(1).U64(2).U64(3).Bytes());
+  seeds.push_back(seed);
+  seed[0] = 120;  // 960 bytes into a ring of 1024: the first record wraps
+  seeds.push_back(seed);
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  ParseAll({data, size});
+  if (size < 2) return 0;
+  std::vector<uint8_t> ring_bytes(kRingBytes);
+  perf_event_mmap_page control = {};
+  control.data_tail = (data[0] + data[1] * 256u) * 8u;
+  control.data_head = control.data_tail;
+  for (size_t i = 2; i < size; ++i) ring_bytes[control.data_head++ % kRingBytes] = data[i];
+  control.data_head = (control.data_head + 7) & ~uint64_t{7};
+  const uint64_t written = control.data_head - control.data_tail;
+  memagent::os::PerfRing ring(&control, ring_bytes.data(), kRingBytes);
+  uint64_t read = 0;
+  ring.Drain([&](std::span<const uint8_t> record) {
+    read += record.size();
+    ParseAll(record);
+  });
+  if (read > written) abort();
+  if (ring.state() == memagent::os::RingState::kOk && ring.UnreadBytes() != 0) abort();
+  return 0;
+}
