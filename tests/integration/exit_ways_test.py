@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+"""However a program ends, it ends as without us, and the profile is whole."""
+import harness
+from harness import case
+
+SECONDS = 0.4
+RATE = 1000
+
+
+def check(folder, way, ends, options=None, seconds=SECONDS, least_share=0.8):
+    """`ends`: the footer's word; None: killed, no footer."""
+    command = [harness.PROGRAMS / 'exit_ways', way, seconds]
+    plain = harness.run_plain(command)
+    result = harness.run_measured(command, folder, {'rate': RATE, **(options or {})})
+    assert (result.status, result.stdout, result.stderr) == (plain.status, plain.stdout, plain.stderr), (
+        f'plain {plain.status} {plain.stdout} {plain.stderr}; '
+        f'measured {result.status} {result.stdout} {result.stderr}')
+    reports = [harness.report(path) for path in result.profiles if path.name.startswith('exit_ways')]
+    assert len(reports) == 1, result.profiles
+    parsed = reports[0]
+    assert parsed['file']['end'] == ends, f'ended by {parsed["file"]["end"]}, expected {ends}'
+    assert not parsed['file']['truncated'] and parsed['file']['chunks_damaged'] == 0, parsed['file']
+    on_site = harness.total(harness.sites_of(parsed, 'alloc_work'), 'samples')
+    print(f'{way}: {parsed["samples_seen"]} samples, {on_site} on the site')
+    assert parsed['samples_seen'] >= least_share * seconds * RATE, f'{parsed["samples_seen"]} samples only'
+    assert on_site > 0.5 * parsed['samples_seen'], f'{on_site} of {parsed["samples_seen"]} on the site'
+
+
+@case
+def by_return(folder):
+    check(folder, 'return', 'exit')
+
+
+@case
+def by_exit(folder):
+    check(folder, 'exit', 'exit')
+
+
+@case
+def by_underscore_exit(folder):
+    check(folder, '_exit', '_exit')
+
+
+@case
+def by_quick_exit(folder):
+    check(folder, 'quick_exit', 'quick_exit')
+
+
+@case
+def by_abort(folder):
+    check(folder, 'abort', 'abort')
+
+
+@case
+def by_exec(folder):
+    check(folder, 'exec', 'exec')
+
+
+@case
+def by_pthread_exit_of_main(folder):
+    check(folder, 'pthread_exit', 'exit')
+
+
+@case
+def by_sigterm_losing_one_checkpoint_at_most(folder):
+    check(folder, 'sigterm', None, {'checkpoint': 1}, seconds=2.2, least_share=0.4)
+
+
+@case
+def by_sigkill_losing_one_checkpoint_at_most(folder):
+    check(folder, 'sigkill', None, {'checkpoint': 1}, seconds=2.2, least_share=0.4)
+
+
+if __name__ == '__main__':
+    harness.main()
