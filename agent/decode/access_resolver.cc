@@ -136,9 +136,12 @@ AccessResolver::Result AccessResolver::ResolveChoice(const Predecessors& found, 
       return Unknown(state.ip, Unresolved::kAmbiguousPredecessor);
     case Predecessor::kNoAccess:
       return result;
-    case Predecessor::kAtIp:
-      result.access = AtIp(found.at_ip, state);
+    case Predecessor::kAtIp: {
+      const Instruction* access = instructions_.At(state.ip);
+      if (access == nullptr) return Unknown(state.ip, Unresolved::kUnreadableCode);
+      result.access = AtIp(*access, state);
       return result;
+    }
     case Predecessor::kReturn:
       if (!state.has_registers) return Unknown(state.ip, Unresolved::kAmbiguousPredecessor);
       result.access = ReturnAfter(found.fall_through, state.gprs[kRsp]);

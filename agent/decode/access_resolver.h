@@ -65,7 +65,7 @@ class AccessResolver {
   X86Decoder decoder_;
   InstructionCache instructions_;
   FunctionTable functions_;
-  AddressTable<Predecessors, 4096> predecessors_;  // at most 1 MiB
+  AddressTable<Predecessors, 8192> predecessors_;  // at most 1 MiB
   Predecessors uncached_;
 };
 

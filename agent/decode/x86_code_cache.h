@@ -81,7 +81,7 @@ class InstructionCache {
 
   CodeReader& code_;
   const X86Decoder& decoder_;
-  AddressTable<Instruction, 4096> table_;  // at most 360 KiB
+  AddressTable<Instruction, 4096> table_;  // at most 288 KiB
 };
 
 }  // namespace memagent::decode

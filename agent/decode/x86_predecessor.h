@@ -55,7 +55,6 @@ struct Predecessors {
   bool has_indirect_jump = false;  // the function's: see FunctionLayout
   uint64_t jump_compare_pc = 0;    // rule 3 for the only jump; 0: none
   Instruction fall_through;        // the fused compare in place of its jump (rule 3)
-  Instruction at_ip;
 };
 
 Predecessors FindPredecessors(uint64_t ip, const FunctionLayout& layout,

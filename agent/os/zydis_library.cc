@@ -33,6 +33,7 @@ ZydisLoad Open() {
             "install the package libzydis4.0"};
   }
   if (!VersionMatches(library) || !Find(library, "ZydisDecoderInit", functions.decoder_init) ||
+      !Find(library, "ZydisDecoderEnableMode", functions.enable_mode) ||
       !Find(library, "ZydisDecoderDecodeFull", functions.decode_full) ||
       !Find(library, "ZydisDecoderDecodeInstruction", functions.decode_instruction)) {
     return {false,

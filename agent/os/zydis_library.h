@@ -11,6 +11,7 @@ namespace memagent::os {
 // The functions the agent calls. Any thread may call them once LoadZydis has returned true.
 struct ZydisFunctions {
   decltype(&::ZydisDecoderInit) decoder_init = nullptr;
+  decltype(&::ZydisDecoderEnableMode) enable_mode = nullptr;
   decltype(&::ZydisDecoderDecodeFull) decode_full = nullptr;
   decltype(&::ZydisDecoderDecodeInstruction) decode_instruction = nullptr;
 };
