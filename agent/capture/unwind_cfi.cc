@@ -278,4 +278,11 @@ UnwindRule CompileRule(const EhFrameHeader& header, MemoryView frames, uintptr_t
   return RuleFromDescription(*description, ip);
 }
 
+bool StartsFunction(const EhFrameHeader& header, MemoryView frames, uintptr_t pc) {
+  const auto address = FindDescription(header, pc);
+  if (!address) return false;
+  const auto description = ParseDescription(frames, *address);
+  return description && description->start == pc;
+}
+
 }  // namespace memagent::capture

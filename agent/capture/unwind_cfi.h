@@ -19,6 +19,11 @@ UnwindRule RuleFromDescription(const FrameDescription& description, uintptr_t ip
 // The whole way: look up, parse, run. `frames` is the segment that holds .eh_frame.
 UnwindRule CompileRule(const EhFrameHeader& header, MemoryView frames, uintptr_t ip);
 
+// Whether a function starts at exactly `pc`. A return address of that kind, with nothing but
+// padding before it, was not pushed by a call: makecontext puts __start_context there as the
+// outermost return address of a coroutine.
+bool StartsFunction(const EhFrameHeader& header, MemoryView frames, uintptr_t pc);
+
 }  // namespace memagent::capture
 
 #endif  // MEMAGENT_AGENT_CAPTURE_UNWIND_CFI_H_

@@ -22,7 +22,10 @@ UnwindRule Compile(uintptr_t ip, bool& in_object) {
       SegmentOf(*object, object->eh_frame_header).From(object->eh_frame_header);
   const auto parsed = ParseEhFrameHeader(header);
   if (!parsed) return PlainRule(RuleKind::kNoInfo);
-  return CompileRule(*parsed, SegmentOf(*object, parsed->eh_frame), ip);
+  const MemoryView frames = SegmentOf(*object, parsed->eh_frame);
+  const UnwindRule rule = CompileRule(*parsed, frames, ip);
+  if (rule.kind() != RuleKind::kNoInfo) return rule;
+  return StartsFunction(*parsed, frames, ip + 1) ? PlainRule(RuleKind::kEnd) : rule;
 }
 
 void Publish(RuleSlot& slot, uint64_t old_key, uint64_t key, UnwindRule rule) {
