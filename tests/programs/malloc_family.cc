@@ -89,7 +89,11 @@ void CallOnce(const char* text) {
   Release(call_strdup(text), 16);
   void* block = call_new();
   CheckBlock(block, 16);
+#ifdef __cpp_sized_deallocation  // clang++ 14 has it only with a flag
   operator delete(block, kBytes);
+#else
+  operator delete(block);
+#endif
   block = call_new_array();
   CheckBlock(block, 16);
   operator delete[](block);
