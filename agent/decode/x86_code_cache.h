@@ -65,13 +65,14 @@ class InstructionCache {
     auto& slot = table_.SlotOf(pc);
     return slot.key == pc ? &slot.value : Fill(pc);
   }
-  void Flush() { table_.Flush(); }
+  void Flush() {
+    table_.Flush();
+    block_bytes_ = 0;
+  }
 
  private:
   [[gnu::noinline, gnu::cold]] const Instruction* Fill(uint64_t pc) {
-    std::array<std::byte, kMaxInstructionBytes> bytes;
-    const size_t read = code_.Read(pc, bytes);
-    const auto decoded = decoder_.Decode(pc, std::span(bytes).first(read));
+    const auto decoded = decoder_.Decode(pc, BytesAt(pc));
     if (!decoded) return nullptr;
     auto& slot = table_.SlotOf(pc);
     slot.key = pc;
@@ -79,6 +80,29 @@ class InstructionCache {
     return &slot.value;
   }
 
+  // The bytes from `pc` on. A new IP needs several neighbouring instructions, mostly before it, and
+  // a read costs as much as six decodes: so a whole neighbourhood is read and kept.
+  std::span<const std::byte> BytesAt(uint64_t pc) {
+    if (!BlockCovers(pc)) {
+      block_start_ = pc - kBytesBefore;
+      block_bytes_ = code_.Read(block_start_, block_);
+      if (!BlockCovers(pc)) {  // the neighbourhood or the module ends here
+        block_start_ = pc;
+        block_bytes_ = code_.Read(pc, std::span(block_).first(kMaxInstructionBytes));
+      }
+    }
+    return std::span<const std::byte>(block_).subspan(pc - block_start_,
+                                                      block_bytes_ - (pc - block_start_));
+  }
+  bool BlockCovers(uint64_t pc) const {
+    const uint64_t offset = pc - block_start_;
+    return offset < block_bytes_ && block_bytes_ - offset >= kMaxInstructionBytes;
+  }
+
+  static constexpr uint64_t kBytesBefore = 128;
+  std::array<std::byte, 256> block_ = {};
+  uint64_t block_start_ = 0;
+  size_t block_bytes_ = 0;
   CodeReader& code_;
   const X86Decoder& decoder_;
   AddressTable<Instruction, 4096> table_;  // at most 288 KiB
