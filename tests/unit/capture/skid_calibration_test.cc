@@ -21,7 +21,7 @@ size_t OpenDescriptors() {
 TEST(SkidCalibration, FewTicksNeverHold) {
   EXPECT_FALSE(SkidCalibration().holds());
   EXPECT_FALSE((SkidCalibration{0, 5, 5, 0}).holds());
-  EXPECT_FALSE((SkidCalibration{30, 170, 200, 0}).holds());
+  EXPECT_FALSE((SkidCalibration{50, 150, 200, 0}).holds());
   EXPECT_TRUE((SkidCalibration{1, 199, 200, 0}).holds());
 }
 

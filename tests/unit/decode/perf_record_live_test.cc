@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <thread>
 #include <vector>
 
 #include "agent/decode/perf_record.h"
@@ -150,6 +151,21 @@ TEST_F(PerfLive, ClockSamplesCarryTheRegisters) {
   EXPECT_EQ(bad_, 0u);
   EXPECT_GE(samples, 20u);
   EXPECT_GE(marked * 10, samples * 9);
+}
+
+// The drain thread jitters the period of events that tick in other threads.
+TEST_F(PerfLive, PeriodChangesWhileAnotherThreadTicks) {
+  Open(SoftwareAttr(PERF_COUNT_SW_CPU_CLOCK, 1'000'000'000, 0), 16);
+  if (!ring_.mapped()) return;
+  os::EnablePerfEvent(fd_.get());
+  std::thread([&] { EXPECT_EQ(os::SetPerfPeriod(fd_.get(), 100'000), 0); }).join();
+  SpinForMillis(0, 20);
+  std::thread([&] { EXPECT_EQ(os::SetPerfPeriod(fd_.get(), 1'000'000'000), 0); }).join();
+  const size_t fast = Drain().size();
+  SpinForMillis(0, 20);
+  os::DisablePerfEvent(fd_.get());
+  EXPECT_GE(fast, 20u);
+  EXPECT_LE(Drain().size(), 1u);
 }
 
 TEST_F(PerfLive, OverflowIsCountedAsTheKernelCountsIt) {
