@@ -45,7 +45,7 @@ def tracked_files():
 def require_library():
     library = pathlib.Path(sys.argv[1])
     if not library.exists():
-        skip(f'{library.name} is not built')
+        sys.exit(f'{library} is not built: build the target memagent_so')
     return str(library)
 
 

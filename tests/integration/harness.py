@@ -41,7 +41,7 @@ def main():
         return
     for needed in (AGENT, MEMAGENT):
         if not needed.exists():
-            skip(f'{needed.name} is not built')
+            sys.exit(f'{needed} is not built')
     for name in sys.argv[1:] or _cases:
         with tempfile.TemporaryDirectory(prefix='memagent-test-') as folder:
             _cases[name][0](pathlib.Path(folder))
