@@ -41,16 +41,41 @@ struct StackCache {
   ProvenPages pages = {};
   WalkTrail trail;
   uintptr_t pcs[kMaxStackDepth];
+  // The last stack that was walked, outermost frame first, with its nodes.
+  struct Interned {
+    uintptr_t pc;
+    StackId node;
+  };
+  Interned interned[kMaxStackDepth];
+  size_t interned_count = 0;
+  bool interned_cut = false;
 };
 
 namespace {
 
 constinit std::atomic<StackCache*> all_caches{nullptr};
 
-// Root first, so that stacks share their outer frames.
+// Outermost frame first, so that stacks share their outer frames.
 StackId InternStack(const uintptr_t* pcs, const WalkResult& walk) {
   StackId stack = walk.cut ? CutRoot() : StackId::kNone;
   for (size_t i = walk.depth; i > 0; --i) stack = InternFrame(stack, pcs[i - 1]);
+  return stack;
+}
+
+// The same, but the outer frames that this stack shares with the last one need no look-up.
+StackId InternWalked(StackCache& cache, const WalkResult& walk) {
+  StackId stack = walk.cut ? CutRoot() : StackId::kNone;
+  size_t shared = walk.cut == cache.interned_cut ? cache.interned_count : 0;
+  for (size_t i = 0; i < walk.depth; ++i) {
+    const uintptr_t pc = cache.pcs[walk.depth - 1 - i];
+    if (i >= shared || cache.interned[i].pc != pc) {
+      shared = 0;
+      cache.interned[i] = {pc, InternFrame(stack, pc)};
+    }
+    stack = cache.interned[i].node;
+  }
+  cache.interned_count = walk.depth;
+  cache.interned_cut = walk.cut;
   return stack;
 }
 
@@ -67,7 +92,7 @@ StackId InternStack(const uintptr_t* pcs, const WalkResult& walk) {
 [[gnu::noinline]] StackId CaptureMiss(const FrameStart& start, StackCache& cache) {
   StackReader reader(start.sp, &cache.pages);
   const WalkResult walk = WalkStack(start, reader, cache.pcs, &cache.trail);
-  const StackId stack = InternStack(cache.pcs, walk);
+  const StackId stack = InternWalked(cache, walk);
   cache.misses.Add(1);
   cache.cut.Add(walk.cut ? 1 : 0);
   cache.uncovered.Add(walk.uncovered);

@@ -1,5 +1,6 @@
 #include "agent/capture/stack_shape.h"
 
+#include <array>
 #include <cstring>
 #include <initializer_list>
 #include <span>
@@ -23,8 +24,20 @@ constexpr uint64_t kMaxDelta = 0xffff;
 
 constexpr size_t TableBytes(unsigned log2_leaves) { return kBytesPerLeaf << log2_leaves; }
 
-// Odd multipliers, one per probe, so that the products are independent and can overlap.
 constexpr uint64_t kMix = 0x9e3779b97f4a7c15;
+
+// One unrelated multiplier for each probe: the two return addresses of a two-way branch often
+// differ by the same distance on every level, so related multipliers would collide.
+constexpr std::array<uint64_t, ShapeLeaf::kMaxProbes> MakeMultipliers() {
+  std::array<uint64_t, ShapeLeaf::kMaxProbes> result{};
+  uint64_t state = kMix;
+  for (uint64_t& multiplier : result) {
+    state = (state ^ state >> 29) * uint64_t{0xbf58476d1ce4e5b9};
+    multiplier = state | 1;
+  }
+  return result;
+}
+constexpr auto kMultipliers = MakeMultipliers();
 
 uint64_t HashStart(const FrameStart& start) {
   const uint64_t hash = (start.pc * kMix) ^ (start.sp * uint64_t{0xff51afd7ed558ccd});
@@ -32,10 +45,8 @@ uint64_t HashStart(const FrameStart& start) {
 }
 
 uint64_t HashProbes(const FrameStart& start, const ShapeLeaf& leaf, uint64_t hash) {
-  uint64_t multiplier = kMix;
   for (uint32_t i = 0; i < leaf.probe_count; ++i) {
-    hash += LoadWord(start.sp + leaf.probes[i] * uintptr_t{8}) * multiplier;
-    multiplier += 2 * kMix;
+    hash += LoadWord(start.sp + leaf.probes[i] * uintptr_t{8}) * kMultipliers[i];
   }
   hash *= kMix;
   return hash ^ hash >> 32;
@@ -105,23 +116,41 @@ void ShapeCache::Forget() {
   used_words_ = 1;
 }
 
-// Makes room for `words`, if need be by forgetting all shapes; false: larger than everything.
+// Drops the shapes but keeps what was learned about telling them apart: learning again would fill
+// the storage again.
+void ShapeCache::DropShapes() {
+  for (ShapeLeaf& leaf : std::span(leaves_, size_t{1} << log2_leaves_)) leaf.last = 0;
+  std::memset(static_cast<void*>(ways_), 0, (kWaysPerLeaf * sizeof(Way)) << log2_leaves_);
+  used_words_ = 1;
+}
+
+// Moves to larger tables, without the shapes; false: largest already, or no memory.
+bool ShapeCache::Grow() {
+  const std::span old(leaves_, size_t{1} << log2_leaves_);
+  const size_t old_bytes = TableBytes(log2_leaves_);
+  if (log2_leaves_ >= kLastLog2Leaves || !Map(log2_leaves_ + kGrowthLog2)) return false;
+  for (const ShapeLeaf& leaf : old) {
+    if (leaf.pc == 0) continue;
+    const FrameStart start{leaf.pc, leaf.sp, 0};
+    ShapeLeaf& moved = MakeLeaf(start, HashStart(start));
+    moved = leaf;
+    moved.last = 0;
+  }
+  base::UnmapPages(old.data(), old_bytes);
+  return true;
+}
+
+// Makes room for `words`, if need be by dropping all shapes; false: larger than everything.
 bool ShapeCache::Reserve(size_t words) {
   if (used_words_ + words <= storage_words_) return true;
-  char* const old = reinterpret_cast<char*>(leaves_);
-  const size_t old_bytes = TableBytes(log2_leaves_);
-  if (log2_leaves_ < kLastLog2Leaves && Map(log2_leaves_ + kGrowthLog2)) {
-    base::UnmapPages(old, old_bytes);
-  } else {
-    Forget();
-  }
+  if (!Grow()) DropShapes();
   return used_words_ + words <= storage_words_;
 }
 
 ShapeLeaf* ShapeCache::FindLeaf(const FrameStart& start, uint64_t hash) const {
   const size_t index = hash & ((size_t{1} << log2_leaves_) - 1);
   for (ShapeLeaf* leaf : {&leaves_[index], &leaves_[index ^ 1]}) {
-    if (leaf->pc == start.pc && leaf->sp == start.sp && leaf->last != 0) return leaf;
+    if (leaf->pc == start.pc && leaf->sp == start.sp) return leaf;
   }
   return nullptr;
 }
@@ -130,7 +159,7 @@ ShapeLeaf& ShapeCache::MakeLeaf(const FrameStart& start, uint64_t hash) {
   if (ShapeLeaf* leaf = FindLeaf(start, hash)) return *leaf;
   const size_t index = hash & ((size_t{1} << log2_leaves_) - 1);
   ShapeLeaf* leaf = &leaves_[index];
-  if (leaf->last != 0 && (leaves_[index ^ 1].last == 0 || (++turn_ & 1) != 0)) {
+  if (leaf->pc != 0 && (leaves_[index ^ 1].pc == 0 || (++turn_ & 1) != 0)) {
     leaf = &leaves_[index ^ 1];
   }
   *leaf = ShapeLeaf{};
@@ -147,7 +176,7 @@ ShapeCache::Way* ShapeCache::SetOf(uint64_t probe_hash) const {
 const Shape* ShapeCache::Find(const FrameStart& start) {
   const uint64_t hash = HashStart(start);
   ShapeLeaf* leaf = FindLeaf(start, hash);
-  if (leaf == nullptr) return nullptr;
+  if (leaf == nullptr || leaf->last == 0) return nullptr;
   const Shape* last = At(leaf->last);
   if (Matches(*last, start)) return last;
   return FindOther(start, *leaf, hash);

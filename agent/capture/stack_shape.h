@@ -45,7 +45,7 @@ struct alignas(64) ShapeLeaf {
   static constexpr size_t kMaxProbes = 18;
   uint64_t pc;
   uint64_t sp;
-  uint32_t last;  // index of the shape in the storage, 0: empty leaf
+  uint32_t last;  // index of the shape found last, 0: none
   uint32_t probe_count;
   uint16_t probes[kMaxProbes];  // words above sp
 };
@@ -73,7 +73,8 @@ class ShapeCache {
   static constexpr size_t kWays = 4;
 
   bool Map(unsigned log2_leaves);
-  void Release();
+  bool Grow();
+  void DropShapes();
   const Shape* FindOther(const FrameStart& start, ShapeLeaf& leaf, uint64_t hash);
   ShapeLeaf* FindLeaf(const FrameStart& start, uint64_t hash) const;
   ShapeLeaf& MakeLeaf(const FrameStart& start, uint64_t hash);

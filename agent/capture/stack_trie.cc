@@ -38,15 +38,21 @@ constinit std::atomic<std::atomic<uint32_t>*> levels[kLevels] = {};
 constexpr unsigned kIdBits = 21;
 constexpr uint32_t kIdMask = (uint32_t{1} << kIdBits) - 1;
 
+// One multiplication away from the parent's id, because walking down the trie waits for it. The
+// upper bits of the sum of two multiplicative hashes are well mixed; only they are used.
 constexpr uint64_t HashFrame(uint32_t parent, uintptr_t pc) {
-  uint64_t hash = (pc + parent * uint64_t{0x9e3779b97f4a7c15}) * uint64_t{0xff51afd7ed558ccd};
-  hash ^= hash >> 32;
-  return hash * uint64_t{0x9e3779b97f4a7c15};
+  return pc * uint64_t{0xff51afd7ed558ccd} + parent * uint64_t{0x9e3779b97f4a7c15};
 }
-constexpr uint32_t TagOf(uint64_t hash) { return static_cast<uint32_t>(hash >> 53) << kIdBits; }
+constexpr uint32_t TagOf(uint64_t hash) {
+  return static_cast<uint32_t>(hash >> 21) & ~kIdMask;  // bits 42..52
+}
+constexpr size_t FirstSlotOf(uint64_t hash) { return hash >> 38; }
+constexpr size_t BucketOf(uint64_t hash, unsigned slot_bits) {
+  return hash >> (64 - slot_bits + 3);
+}
 
-constexpr size_t LevelSlots(size_t level) {
-  return size_t{1} << (kFirstLevelBits + kLevelGrowthBits * level);
+constexpr unsigned LevelBits(size_t level) {
+  return kFirstLevelBits + kLevelGrowthBits * static_cast<unsigned>(level);
 }
 
 // Maps the block behind `where` when it is the first to need it; nullptr: no memory.
@@ -63,7 +69,7 @@ template <typename T>
 std::atomic<uint32_t>* LevelAt(size_t level) {
   std::atomic<uint32_t>* slots = levels[level].load(std::memory_order_acquire);
   if (slots != nullptr) return slots;
-  return MapOnce(levels[level], LevelSlots(level) * sizeof(uint32_t));
+  return MapOnce(levels[level], sizeof(uint32_t) << LevelBits(level));
 }
 
 Node* NodeAt(uint32_t id) {
@@ -122,7 +128,7 @@ bool IsNode(uint32_t id, uint32_t parent, uintptr_t pc) {
 uint32_t FindOrAdd(std::atomic<uint32_t>* bucket, uint64_t hash, uint32_t parent, uintptr_t pc,
                    uint32_t& fresh) {
   for (size_t i = 0; i < kBucketSlots; ++i) {
-    std::atomic<uint32_t>& slot = bucket[(hash + i) % kBucketSlots];
+    std::atomic<uint32_t>& slot = bucket[(FirstSlotOf(hash) + i) % kBucketSlots];
     uint32_t seen = slot.load(std::memory_order_acquire);
     if (seen == 0) {
       if (fresh == 0) fresh = NewNode(parent, pc);
@@ -148,7 +154,7 @@ StackId InternFrame(StackId parent, uintptr_t pc) {
   for (size_t level = 0; level < kLevels; ++level) {
     std::atomic<uint32_t>* slots = LevelAt(level);
     if (slots == nullptr) break;
-    const size_t bucket = (hash >> 3) % (LevelSlots(level) / kBucketSlots);
+    const size_t bucket = BucketOf(hash, LevelBits(level));
     const uint32_t id = FindOrAdd(slots + bucket * kBucketSlots, hash, above, pc, fresh);
     if (id != 0) return StackId{id};
   }

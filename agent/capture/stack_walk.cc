@@ -106,7 +106,7 @@ Step Walker::Up() {
 inline Step Walker::UpFrom(uintptr_t cfa, UnwindRule rule) {
   uintptr_t caller = 0;
   if (!LoadCallerFp(cfa, rule)) return Step::kCut;
-  const uintptr_t slot = cfa + static_cast<uintptr_t>(rule.ra_offset());
+  const uintptr_t slot = cfa - 8;
   if (!reader_.Load(slot, caller)) return Step::kCut;
   Record(slot, caller);
   frame_.pc = caller;
@@ -160,7 +160,8 @@ Step Walker::UpByFramePointer() {
   const uintptr_t fp = frame_.fp;
   if (!fp_known_ || fp < frame_.sp || fp - frame_.sp > kMaxTrustedStep) return Step::kCut;
   if (!reader_.Load(fp, saved) || !reader_.Load(fp + 8, caller)) return Step::kCut;
-  if (caller == 0 || LookUpRule(caller - 1).kind() == RuleKind::kNoInfo) return Step::kCut;
+  if (caller - 1 >= kUserSpaceEnd - 1) return Step::kCut;
+  if (LookUpRule(caller - 1).kind() == RuleKind::kNoInfo) return Step::kCut;
   frame_ = {caller, fp + 16, saved};
   fp_source_ = kFromSignal;
   interrupted_ = false;

@@ -248,14 +248,15 @@ FpMode FpModeOf(const Column& rbp) {
 UnwindRule RuleFromRow(const Row& row) {
   if (row.rip.where == Where::kUndefined) return PlainRule(RuleKind::kEnd);
   const RuleKind kind = CfaKind(row.cfa);
-  if (kind == RuleKind::kUncovered || row.rip.where != Where::kAtCfa) {
+  // The return address is where `call` put it, just below the CFA, in all code that calls.
+  if (kind == RuleKind::kUncovered || row.rip.where != Where::kAtCfa || row.rip.offset != -8) {
     return PlainRule(RuleKind::kUncovered);
   }
   // A PLT threshold is 0..15: stored times 8 because rules hold multiples of 8.
   const int64_t cfa_offset = kind == RuleKind::kPlt ? row.cfa.offset * 8 : row.cfa.offset;
   const FpMode fp_mode = FpModeOf(row.rbp);
   const bool has_offset = fp_mode == FpMode::kAtCfa || fp_mode == FpMode::kAtFp;
-  return PackRule(kind, cfa_offset, fp_mode, has_offset ? row.rbp.offset : 0, row.rip.offset);
+  return PackRule(kind, cfa_offset, fp_mode, has_offset ? row.rbp.offset : 0);
 }
 
 }  // namespace

@@ -34,9 +34,8 @@ struct UnwindRule {
 
   constexpr RuleKind kind() const { return static_cast<RuleKind>(bits & 15); }
   constexpr FpMode fp_mode() const { return static_cast<FpMode>((bits >> 4) & 3); }
-  constexpr int64_t ra_offset() const { return (static_cast<int64_t>(bits << 45) >> 51) * 8; }
-  constexpr int64_t fp_offset() const { return (static_cast<int64_t>(bits << 25) >> 44) * 8; }
-  constexpr int64_t cfa_offset() const { return (static_cast<int64_t>(bits) >> 39) * 8; }
+  constexpr int64_t fp_offset() const { return (static_cast<int64_t>(bits << 32) >> 38) * 8; }
+  constexpr int64_t cfa_offset() const { return (static_cast<int64_t>(bits) >> 32) * 8; }
   constexpr bool operator==(const UnwindRule&) const = default;
 };
 
@@ -48,18 +47,15 @@ constexpr bool FitsRuleField(int64_t offset, int bits) {
   return offset % 8 == 0 && offset / 8 >= -limit && offset / 8 < limit;
 }
 
-// 4 bits kind, 2 fp mode, 13 return address, 20 fp, 25 CFA: frames up to 128 MiB.
-constexpr UnwindRule PackRule(RuleKind kind, int64_t cfa_offset, FpMode fp_mode, int64_t fp_offset,
-                              int64_t ra_offset) {
-  if (!FitsRuleField(cfa_offset, 25) || !FitsRuleField(fp_offset, 20) ||
-      !FitsRuleField(ra_offset, 13)) {
+// 4 bits kind, 2 fp mode, 26 fp, 32 CFA. The return address is always just below the CFA.
+constexpr UnwindRule PackRule(RuleKind kind, int64_t cfa_offset, FpMode fp_mode,
+                              int64_t fp_offset) {
+  if (!FitsRuleField(cfa_offset, 32) || !FitsRuleField(fp_offset, 26)) {
     return PlainRule(RuleKind::kUncovered);
   }
-  const auto field = [](int64_t offset, int width, int shift) {
-    return (static_cast<uint64_t>(offset / 8) & ((uint64_t{1} << width) - 1)) << shift;
-  };
   return {static_cast<uint64_t>(kind) | static_cast<uint64_t>(fp_mode) << 4 |
-          field(ra_offset, 13, 6) | field(fp_offset, 20, 19) | field(cfa_offset, 25, 39)};
+          (static_cast<uint64_t>(fp_offset / 8) & ((1u << 26) - 1)) << 6 |
+          static_cast<uint64_t>(cfa_offset / 8) << 32};
 }
 
 }  // namespace memagent::capture

@@ -58,6 +58,18 @@ void Insert(uintptr_t ip, uint64_t key, UnwindRule rule) {
   return rule;
 }
 
+[[gnu::noinline]] UnwindRule FindOrCompile(uintptr_t ip) {
+  const uint64_t key = ip | UnwindGeneration();
+  const size_t home = HomeSlot(ip);
+  UnwindRule rule;
+  for (size_t i = 0; i < kRuleProbes; ++i) {
+    const RuleSlot& slot = rule_slots[(home + i) % kRuleSlots];
+    if (ReadSlot(slot, key, rule)) return rule;
+    if (slot.key.load(std::memory_order_relaxed) == 0) break;
+  }
+  return CompileAndInsert(ip);
+}
+
 void ForgetRules() {
   uint64_t old = rule_generation.load(std::memory_order_relaxed);
   uint64_t next;

@@ -33,30 +33,33 @@ extern std::atomic<uint64_t> rule_generation;
 // the resident part grows with the code in use.
 inline size_t HomeSlot(uintptr_t ip) { return (ip >> 4) ^ (ip >> 18); }
 
+// Compiles the rule of `ip` and adds it to the table.
 UnwindRule CompileAndInsert(uintptr_t ip);
 
-// The rule of the instruction at `ip` (for a caller: return address - 1). Calling thread: any,
-// also inside a hook.
+// The rule in `slot` when it belongs to `key`.
+inline bool ReadSlot(const RuleSlot& slot, uint64_t key, UnwindRule& rule) {
+  if (slot.key.load(std::memory_order_acquire) != key) return false;
+  rule.bits = slot.rule.load(std::memory_order_acquire);
+  return slot.key.load(std::memory_order_relaxed) == key;
+}
+
+// Looks in the other places an address can be, and compiles its rule when it is nowhere.
+UnwindRule FindOrCompile(uintptr_t ip);
+
+// The rule of the instruction at `ip` (for a caller: return address - 1), which must be below
+// 2^47. Calling thread: any, also inside a hook.
 inline UnwindRule LookUpRule(uintptr_t ip) {
 #if defined(__x86_64__)
-  if (ip >> kAddressBits != 0) return PlainRule(RuleKind::kNoInfo);
+  UnwindRule rule;
   const uint64_t key = ip | rule_generation.load(std::memory_order_acquire);
-  const size_t home = HomeSlot(ip);
-  for (size_t i = 0; i < kRuleProbes; ++i) {
-    const RuleSlot& slot = rule_slots[(home + i) % kRuleSlots];
-    const uint64_t seen = slot.key.load(std::memory_order_acquire);
-    if (seen == key) {
-      const uint64_t rule = slot.rule.load(std::memory_order_acquire);
-      if (slot.key.load(std::memory_order_relaxed) == key) return {rule};
-    }
-    if (seen == 0) break;
-  }
-  return CompileAndInsert(ip);
+  if (ReadSlot(rule_slots[HomeSlot(ip) % kRuleSlots], key, rule)) [[likely]]
+    return rule;
+  return FindOrCompile(ip);
 #else
   // AArch64: frames are linked by x29 in everything Debian builds; the record (x29, x30) has the
   // layout of rbp and return address.
   static_cast<void>(ip);
-  return PackRule(RuleKind::kFp, 16, FpMode::kAtCfa, -16, -8);
+  return PackRule(RuleKind::kFp, 16, FpMode::kAtCfa, -16);
 #endif
 }
 

@@ -28,8 +28,8 @@ inline Frames FramesOf(StackId id) {
 // glibc's own: a program linked with libunwind would get libunwind's weak `backtrace`.
 inline int GlibcBacktrace(void** frames, int size) {
   using Function = int (*)(void**, int);
-  static const auto function = reinterpret_cast<Function>(
-      dlsym(dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD), "backtrace"));
+  static const auto function =
+      reinterpret_cast<Function>(dlsym(dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD), "backtrace"));
   return function(frames, size);
 }
 
@@ -100,10 +100,12 @@ inline bool SameFrames(const Frames& captured, const Frames& oracle, size_t inte
   EXPECT_EQ(walked, repeated);
   EXPECT_EQ(walked, uncached);
   EXPECT_FALSE(StackWasCut(walked));
-  EXPECT_TRUE(SameFrames(frames, glibc, interrupted))
-      << "captured\n" << Describe(frames) << "backtrace\n" << Describe(glibc);
-  EXPECT_TRUE(SameFrames(frames, libunwind, interrupted))
-      << "captured\n" << Describe(frames) << "libunwind\n" << Describe(libunwind);
+  EXPECT_TRUE(SameFrames(frames, glibc, interrupted)) << "captured\n"
+                                                      << Describe(frames) << "backtrace\n"
+                                                      << Describe(glibc);
+  EXPECT_TRUE(SameFrames(frames, libunwind, interrupted)) << "captured\n"
+                                                          << Describe(frames) << "libunwind\n"
+                                                          << Describe(libunwind);
   return frames;
 }
 

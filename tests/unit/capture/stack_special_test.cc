@@ -246,9 +246,19 @@ TEST(StackCapture, GarbageFramePointerNeverFaultsAndCuts) {
   char* const pages = static_cast<char*>(MapStack(3 * kPage));
   mprotect(pages + kPage, kPage, PROT_NONE);
   const auto guard = reinterpret_cast<uintptr_t>(pages) + kPage;
-  const uintptr_t values[] = {0,         1,           8,          0x1234567,  ~uintptr_t{0},
-                              guard,     guard - 8,   guard - 16, guard - 24, guard + kPage - 16,
-                              1ull << 47, 1ull << 63, ~uintptr_t{0} - 15,
+  const uintptr_t values[] = {0,
+                              1,
+                              8,
+                              0x1234567,
+                              ~uintptr_t{0},
+                              guard,
+                              guard - 8,
+                              guard - 16,
+                              guard - 24,
+                              guard + kPage - 16,
+                              1ull << 47,
+                              1ull << 63,
+                              ~uintptr_t{0} - 15,
                               reinterpret_cast<uintptr_t>(&captured) & ~uintptr_t{7},
                               reinterpret_cast<uintptr_t>(&captured) + 3};
   for (const uintptr_t value : values) {

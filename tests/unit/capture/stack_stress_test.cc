@@ -140,8 +140,7 @@ TEST(StackStress, RandomCallTreesMatchBacktrace) {
   EXPECT_GT(after.misses - before.misses, 1000u);
   printf("%lu captures, mean depth %.1f, %.1f %% hits, %u trie nodes\n", tree.captures,
          static_cast<double>(tree.depth_sum) / static_cast<double>(tree.captures),
-         100.0 * static_cast<double>(after.hits - before.hits) /
-             static_cast<double>(tree.captures),
+         100.0 * static_cast<double>(after.hits - before.hits) / static_cast<double>(tree.captures),
          StackCount());
 }
 
