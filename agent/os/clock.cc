@@ -78,6 +78,7 @@ void TscClock::AddPair(const ClockPair& pair) {
   }
   pairs_[count_ % kKept] = pair;
   ++count_;
+  if (count_ > 1) tail_slope_ = TailSlope();
 }
 
 double TscClock::Slope(const ClockPair& from, const ClockPair& to) const {
@@ -90,15 +91,13 @@ double TscClock::TailSlope() const {
   return Slope(At(age), At(0));
 }
 
-double TscClock::NanosPerTick() const { return count_ < 2 ? 0 : TailSlope(); }
-
 Nanos TscClock::ToNanos(uint64_t ticks) const {
   if (count_ < 2) return 0;
   // The youngest pair at or before `ticks`; nearly always one of the first few.
   size_t age = 0;
   while (age + 1 < Kept() && At(age).ticks > ticks) ++age;
   const ClockPair& from = At(age);
-  const double slope = age == 0 ? TailSlope() : Slope(from, At(age - 1));
+  const double slope = age == 0 ? tail_slope_ : Slope(from, At(age - 1));
   return from.nanos + static_cast<Nanos>(Round(SignedDifference(ticks, from.ticks) * slope));
 }
 
@@ -107,7 +106,7 @@ uint64_t TscClock::ToTicks(Nanos nanos) const {
   size_t age = 0;
   while (age + 1 < Kept() && At(age).nanos > nanos) ++age;
   const ClockPair& from = At(age);
-  const double slope = age == 0 ? TailSlope() : Slope(from, At(age - 1));
+  const double slope = age == 0 ? tail_slope_ : Slope(from, At(age - 1));
   return from.ticks + static_cast<uint64_t>(Round(SignedDifference(nanos, from.nanos) / slope));
 }
 
@@ -117,7 +116,7 @@ uint64_t TscClock::ErrorBoundNanos() const {
   for (size_t age = 0; age < Kept(); ++age) {
     loosest = std::max(loosest, At(age).half_width_ticks);
   }
-  const auto bracket = static_cast<uint64_t>(static_cast<double>(loosest) * TailSlope());
+  const auto bracket = static_cast<uint64_t>(static_cast<double>(loosest) * tail_slope_);
   return bracket + recent_worst_nanos_ + 1;
 }
 

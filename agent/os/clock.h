@@ -56,7 +56,8 @@ class TscClock {
   // How far off the extrapolation to the newest pair would have been: the measured error.
   uint64_t LastPredictionErrorNanos() const { return prediction_error_nanos_; }
 
-  double NanosPerTick() const;
+  // 0 before the second pair.
+  double NanosPerTick() const { return tail_slope_; }
   size_t pair_count() const { return count_; }
 
  private:
@@ -66,7 +67,8 @@ class TscClock {
   double TailSlope() const;
 
   std::array<ClockPair, kKept> pairs_ = {};
-  size_t count_ = 0;  // ever added
+  size_t count_ = 0;       // ever added
+  double tail_slope_ = 0;  // beyond the newest pair, nanoseconds for each tick
   uint64_t prediction_error_nanos_ = 0;
   uint64_t recent_worst_nanos_ = 0;
 };
