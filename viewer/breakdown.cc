@@ -12,10 +12,10 @@
 namespace memagent::viewer {
 namespace {
 
-constexpr size_t kNarrowestName = 20;
+constexpr size_t kNarrowestName = 24;
 
-GridColumn Left(std::string key, std::string header) {
-  return {std::move(key), {std::move(header), Align::kLeft, 0, false, 0, 0}};
+GridColumn Left(std::string key, std::string header, int drop_order = 0) {
+  return {std::move(key), {std::move(header), Align::kLeft, drop_order, false, 0, 0}};
 }
 GridColumn Right(std::string key, std::string header, int drop_order = 0) {
   return {std::move(key), {std::move(header), Align::kRight, drop_order, false, 0, 0}};
@@ -121,8 +121,8 @@ std::vector<GridCell> MemoryCells(uint64_t peak, uint64_t live, uint64_t allocat
 
 void AddMemoryColumns(Grid& grid) {
   grid.columns.push_back(Right("bytes_peak", "PEAK"));
-  grid.columns.push_back(Right("bytes_live", "LIVE", 2));
-  grid.columns.push_back(Right("allocations", "ALLOCS", 1));
+  grid.columns.push_back(Right("bytes_live", "LIVE", 3));
+  grid.columns.push_back(Right("allocations", "ALLOCS", 2));
 }
 
 }  // namespace
@@ -166,8 +166,8 @@ Grid ObjectGrid(const View& view, const Terminal& terminal) {
   }
   const SampleColumns samples(view, terminal);
   Grid grid;
-  grid.columns = {Flexible("function", "OBJECT"), Hidden("file"),    Hidden("line"),
-                  Left("kind", "KIND"),           Left("", "SITES"), Hidden("site_count")};
+  grid.columns = {Flexible("function", "OBJECT"), Hidden("file"),       Hidden("line"),
+                  Left("kind", "KIND"),           Left("", "SITES", 2), Hidden("site_count")};
   AddMemoryColumns(grid);
   samples.AddColumns(grid);
   for (const Group& group : BySamples(groups)) {
@@ -203,7 +203,7 @@ Grid CodeGrid(const View& view, const Terminal& terminal) {
   const SampleColumns samples(view, terminal);
   Grid grid;
   grid.columns = {Flexible("function", "ACCESSING CODE"), Hidden("file"), Hidden("line"),
-                  Hidden("module"), Left("", "SITES")};
+                  Hidden("module"), Left("", "SITES", 2)};
   samples.AddColumns(grid);
   for (const Group& group : BySamples(groups)) {
     std::vector<GridCell> row = {
@@ -235,7 +235,7 @@ Grid ThreadGrid(const View& view, const Terminal& terminal) {
                   Right("samples_seen", "SEEN", 2),
                   Right("attributed", "ATTRIBUTED", 3),
                   Right("dropped", "LOST"),
-                  Left("", "SITES")};
+                  Left("", "SITES", 2)};
   samples.AddColumns(grid);
   std::vector<const ThreadView*> threads;
   for (const ThreadView& thread : view.threads) threads.push_back(&thread);

@@ -76,7 +76,9 @@ class Detail {
 
   void AddWhat() {
     if (site_.allocations == 0) {
-      AddSentence("memory", Concat(site_.kind, ", ", HumanBytes(site_.bytes_peak)));
+      const std::string size =
+          site_.bytes_peak == 0 ? "size unknown" : HumanBytes(site_.bytes_peak);
+      AddSentence("memory", Concat(site_.kind, ", ", size));
       return;
     }
     AddSentence("memory",
@@ -191,7 +193,7 @@ class Detail {
       items.push_back(Concat(Percent(Share(pages.pages, all)), " on ", NodeText(pages.node)));
     }
     if (items.empty() && site_.pages_not_present == 0) return;
-    items.push_back(Concat(GroupedCount(all), " looked up"));
+    items.push_back(Concat(Plural(all, "page"), " looked up"));
     if (site_.pages_not_present > 0) {
       items.push_back(Concat(GroupedCount(site_.pages_not_present), " not in memory"));
     }

@@ -29,6 +29,7 @@ std::string Paragraph(std::string_view text, const Terminal& terminal) {
 }
 
 std::string ShareText(uint64_t part, uint64_t whole, const Terminal& terminal) {
+  if (whole == 0) return "-";
   return Concat(PercentNumber(Share(part, whole)), " ", terminal.glyphs().plus_minus,
                 Fixed(HalfWidth(part, whole) * 100, 1), " %");
 }
@@ -155,9 +156,11 @@ class SiteTable {
     cells.push_back({Concat(site.id, site.IsWeak() ? "*" : ""), "", false, {}});
     cells.push_back({SiteName(site, terminal_), SiteLocation(site, terminal_), false, {}});
     cells.push_back({site.kind, "", false, {}});
-    cells.push_back({HumanBytes(site.bytes_peak), "", false, {}});
-    cells.push_back({HumanBytes(site.bytes_live), "", false, {}});
-    cells.push_back({HumanCount(site.allocations), "", false, {}});
+    // What no call allocated has no count of calls, and perhaps no known size.
+    const bool sized = site.bytes_peak > 0 || site.allocations > 0;
+    cells.push_back({sized ? HumanBytes(site.bytes_peak) : "-", "", false, {}});
+    cells.push_back({sized ? HumanBytes(site.bytes_live) : "-", "", false, {}});
+    cells.push_back({site.allocations > 0 ? HumanCount(site.allocations) : "-", "", false, {}});
     AddSamples(cells, site.samples, site.located_samples, site.remote_samples);
     weak_ = weak_ || site.IsWeak();
     table_.AddRow(std::move(cells), site.IsWeak() ? Ink::kDim : Ink::kPlain);

@@ -22,6 +22,7 @@ class ProfileBuilder {
     header_.set_magic(0x544e4547414d454d);
     header_.set_format_major(1);
     header_.set_agent_version("0.1.0");
+    totals_.set_time(1);
   }
 
   v1::Header& header() { return header_; }

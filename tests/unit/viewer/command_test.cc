@@ -1,0 +1,208 @@
+// The commands as a user meets them: words in; text, JSON, sentences and exit codes out.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/unit/viewer/sample_profiles.h"
+#include "viewer/commands.h"
+#include "viewer/report_json.h"
+
+namespace memagent::viewer {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+struct Outcome {
+  int code = -1;
+  std::string out;
+  std::string err;
+};
+
+// Runs in a folder of its own.
+class Commands : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string folder = (std::filesystem::temp_directory_path() / "memagent.XXXXXX").string();
+    ASSERT_NE(mkdtemp(folder.data()), nullptr);
+    before_ = std::filesystem::current_path();
+    folder_ = folder;
+    std::filesystem::current_path(folder_);
+  }
+  void TearDown() override {
+    std::filesystem::current_path(before_);
+    std::filesystem::remove_all(folder_);
+  }
+
+  static void Write(const std::string& name, const std::string& bytes) {
+    std::ofstream(name, std::ios::binary) << bytes;
+  }
+
+  template <typename Command>
+  static Outcome Call(Command command, std::vector<std::string> args) {
+    std::ostringstream out;
+    std::ostringstream err;
+    const int code = command(std::move(args), out, err);
+    return {code, out.str(), err.str()};
+  }
+
+  // One line that starts with our name and ends with a full stop.
+  static void ExpectOneSentence(const std::string& err) {
+    EXPECT_EQ(err.rfind("memagent: ", 0), 0u) << err;
+    EXPECT_EQ(err.find('\n'), err.size() - 1) << err;
+    EXPECT_EQ(err[err.size() - 2], '.') << err;
+  }
+
+  std::filesystem::path before_;
+  std::filesystem::path folder_;
+};
+
+TEST_F(Commands, ReportJsonHasTheDocumentedKeys) {
+  Write("a.memagent", StencilBytes(2));
+  const Outcome result = Call(ReportCommand, {"--by", "site", "--format", "json", "a.memagent"});
+  EXPECT_EQ(result.code, 0);
+  EXPECT_THAT(result.err, IsEmpty());
+  const Json json = Json::parse(result.out);
+  EXPECT_EQ(json["engine"], "software");
+  EXPECT_EQ(json["samples_seen"], 9962);
+  EXPECT_EQ(json["attributed"], 8962);
+  EXPECT_EQ(json["unattributed"]["address_unknown"], 520);
+  EXPECT_EQ(json["dropped"]["ring_lost"], 3);
+  ASSERT_EQ(json["threads"].size(), 4u);
+  EXPECT_EQ(json["threads"][1]["name"], "worker-1");
+  const Json& site = json["sites"][0];
+  for (const char* key :
+       {"id", "kind", "function", "file", "line", "stack", "samples", "share", "share_interval",
+        "remote_samples", "remote_share", "evidence", "allocations", "frees", "bytes_allocated",
+        "bytes_live", "bytes_peak", "first_touch"}) {
+    EXPECT_TRUE(site.contains(key)) << key;
+  }
+  EXPECT_EQ(site["function"], "Grid::Grid");
+  EXPECT_EQ(site["stack"][2]["function"], "main");
+  EXPECT_EQ(site["remote_share"], 0.5);
+  EXPECT_EQ(site["evidence"]["pc_only"], 200);
+  EXPECT_EQ(site["first_touch"][0]["function"], "Grid::fill");
+  EXPECT_TRUE(json["sites"][2]["remote_share"].is_null());
+}
+
+TEST_F(Commands, ReportOfOneSiteHasOnlyThat) {
+  Write("a.memagent", StencilBytes(1));
+  const Outcome json = Call(ReportCommand, {"--site", "S2", "--format", "json", "a.memagent"});
+  ASSERT_EQ(Json::parse(json.out)["sites"].size(), 1u);
+  EXPECT_EQ(Json::parse(json.out)["sites"][0]["id"], "S2");
+  const Outcome text = Call(ReportCommand, {"--site", "S2", "a.memagent"});
+  EXPECT_EQ(text.out.rfind("S2  read_cells", 0), 0u) << text.out;
+}
+
+TEST_F(Commands, ReportOfMissingSiteSaysWhichThereAre) {
+  Write("a.memagent", StencilBytes(1));
+  const Outcome result = Call(ReportCommand, {"--site", "S99", "a.memagent"});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_EQ(result.err, "memagent: there is no site S99 in a.memagent: S1 to S13.\n");
+}
+
+TEST_F(Commands, EveryGroupingHasEveryFormat) {
+  Write("a.memagent", StencilBytes(2));
+  for (const char* by : {"site", "object", "code", "thread", "node"}) {
+    for (const char* format : {"text", "json", "csv", "md"}) {
+      const Outcome result = Call(ReportCommand, {"--by", by, "--format", format, "a.memagent"});
+      EXPECT_EQ(result.code, 0) << by << format;
+      EXPECT_GT(result.out.size(), 100u) << by << format;
+    }
+  }
+}
+
+TEST_F(Commands, WithoutFileTheNewestProfileIsReadAndNamed) {
+  Write("old.memagent", StencilBytes(1));
+  Write("new.memagent", StencilBytes(2));
+  std::filesystem::last_write_time(
+      "old.memagent", std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
+  const Outcome result = Call(ReportCommand, {});
+  EXPECT_EQ(result.code, 0);
+  EXPECT_EQ(result.err, "memagent: reading new.memagent, the newest profile in this folder.\n");
+  EXPECT_THAT(result.out, HasSubstr("2 nodes"));
+}
+
+TEST_F(Commands, WithoutFileAndProfilesTheRemedyIsNamed) {
+  const Outcome result = Call(ReportCommand, {});
+  EXPECT_EQ(result.code, 2);
+  ExpectOneSentence(result.err);
+  EXPECT_THAT(result.err, HasSubstr("memagent run"));
+}
+
+TEST_F(Commands, UnreadableInputIsExitCodeTwo) {
+  Write("empty.memagent", "");
+  Write("text.memagent", "this is no profile\n");
+  for (const char* file : {"missing.memagent", "empty.memagent", "text.memagent", "."}) {
+    const Outcome result = Call(InfoCommand, {file});
+    EXPECT_EQ(result.code, 2) << file;
+    EXPECT_THAT(result.out, IsEmpty()) << file;
+    ExpectOneSentence(result.err);
+    EXPECT_EQ(Call(DumpCommand, {file}).code, 2) << file;
+    EXPECT_EQ(Call(DiffCommand, {file, file}).code, 2) << file;
+  }
+}
+
+TEST_F(Commands, TruncatedProfileIsReportedWithAWarning) {
+  const std::string bytes = StencilBytes(1);
+  Write("cut.memagent", bytes.substr(0, bytes.size() - 3));
+  const Outcome result = Call(ReportCommand, {"cut.memagent"});
+  EXPECT_EQ(result.code, 0);
+  EXPECT_THAT(result.err, HasSubstr("ends in the middle of a record"));
+  EXPECT_THAT(result.out, HasSubstr("quality fair"));
+}
+
+TEST_F(Commands, WrongWordsAreExitCodeTwo) {
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"--format", "xml"}, {"--bogus"}, {"a", "b"}, {"--width", "wide"}, {"--top", "0"}}) {
+    const Outcome result = Call(ReportCommand, words);
+    EXPECT_EQ(result.code, 2) << words[0];
+    ExpectOneSentence(result.err);
+    EXPECT_THAT(result.err, HasSubstr("memagent report --help"));
+  }
+  EXPECT_EQ(Call(DiffCommand, {"only-one"}).code, 2);
+}
+
+TEST_F(Commands, HelpGoesToStandardOutput) {
+  const Outcome result = Call(ReportCommand, {"--help"});
+  EXPECT_EQ(result.code, 0);
+  EXPECT_THAT(result.out, HasSubstr("--site"));
+  EXPECT_THAT(result.err, IsEmpty());
+}
+
+TEST_F(Commands, InfoJsonHasAccountingButNoSites) {
+  Write("a.memagent", StencilBytes(1));
+  const Json json = Json::parse(Call(InfoCommand, {"--format", "json", "a.memagent"}).out);
+  EXPECT_EQ(json["engines"].size(), 2u);
+  EXPECT_EQ(json["engines"][0]["refused_errno"], 2);
+  EXPECT_FALSE(json.contains("sites"));
+}
+
+TEST_F(Commands, DumpPrintsEveryChunk) {
+  Write("a.memagent", StencilBytes(1));
+  const Outcome result = Call(DumpCommand, {"a.memagent"});
+  EXPECT_EQ(result.code, 0);
+  EXPECT_THAT(result.out, HasSubstr("executable: \"/opt/demo/stencil\""));
+  EXPECT_THAT(result.out, HasSubstr("how: \"exit\""));
+}
+
+TEST_F(Commands, DiffJsonComparesSiteBySite) {
+  Write("a.memagent", StencilBytes(1));
+  Write("b.memagent", StencilBytes(1));
+  const Outcome result = Call(DiffCommand, {"--format", "json", "a.memagent", "b.memagent"});
+  EXPECT_EQ(result.code, 0);
+  const Json json = Json::parse(result.out);
+  EXPECT_EQ(json["comparable"], true);
+  EXPECT_EQ(json["matched"]["by_call_stack"], 13);
+  EXPECT_EQ(json["sites"][0]["verdict"], "same");
+  EXPECT_EQ(json["sites"][0]["share"]["change"], 0.0);
+}
+
+}  // namespace
+}  // namespace memagent::viewer

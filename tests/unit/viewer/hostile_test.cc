@@ -1,0 +1,106 @@
+// Names that try to act on the terminal, in every place a profile has for text.
+#include <google/protobuf/message.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/unit/viewer/sample_profiles.h"
+#include "viewer/breakdown.h"
+#include "viewer/diff_text.h"
+#include "viewer/info_text.h"
+#include "viewer/report_json.h"
+#include "viewer/report_text.h"
+
+namespace memagent::viewer {
+namespace {
+
+const std::string& Hostile() {
+  static const std::string text("\x1b[2Jx\n\xc2\x9b\xff\x07y\u202e\0|,\"z", 22);
+  return text;
+}
+
+// The stencil with every string of every record replaced.
+View HostileView() {
+  View view = ViewOf(StencilBytes(2));
+  const std::string& bad = Hostile();
+  profile::Profile& profile = view.profile;
+  for (std::string& text : profile.strings) text = bad;
+  v1::Process& process = *profile.header.mutable_process();
+  process.set_executable(bad);
+  process.set_working_directory(bad);
+  process.set_host(bad);
+  for (std::string& argument : *process.mutable_arguments()) argument = bad;
+  v1::Machine& machine = *profile.header.mutable_machine();
+  for (std::string* text : {machine.mutable_architecture(), machine.mutable_cpu_model(),
+                            machine.mutable_microcode(), machine.mutable_hypervisor()}) {
+    *text = bad;
+  }
+  for (v1::Node& node : *machine.mutable_nodes()) node.set_cpu_list(bad);
+  profile.header.mutable_kernel()->set_release(bad);
+  profile.header.mutable_kernel()->set_transparent_hugepage(bad);
+  for (v1::Engine& engine : *profile.header.mutable_engines()) {
+    for (std::string* text :
+         {engine.mutable_event(), engine.mutable_period_unit(), engine.mutable_exact_attr(),
+          engine.mutable_refused(), engine.mutable_remedy()}) {
+      *text = bad;
+    }
+    engine.set_rate_hz(0);
+  }
+  profile.header.set_options(bad);
+  profile.header.set_agent_version(bad);
+  profile.accounting.mutable_unattributed(0)->set_reason(bad);
+  profile.accounting.mutable_dropped(0)->set_reason(bad);
+  for (profile::Thread& thread : profile.threads) thread.total.set_not_sampled(bad);
+  profile.own_cost.set_page_node_rung(bad);
+  profile.footer->set_how(bad);
+  v1::Event event;
+  event.set_text(bad);
+  profile.events.push_back(event);
+  event.clear_text();
+  event.set_code(bad);
+  profile.events.push_back(event);
+  return BuildView(std::move(profile), {.lines = true});
+}
+
+// Newline and printable characters only, of the given set.
+void ExpectHarmless(const std::string& text, Charset charset, const char* what) {
+  std::string without_newlines = text;
+  std::erase(without_newlines, '\n');
+  EXPECT_EQ(Printable(without_newlines, charset), without_newlines) << what;
+  EXPECT_EQ(text.find("x\n"), std::string::npos) << what << ": a name broke a line";
+}
+
+TEST(Hostile, NamesCannotActOnTheTerminal) {
+  const View view = HostileView();
+  for (const Charset charset : {Charset::kUtf8, Charset::kAscii}) {
+    Terminal terminal;
+    terminal.charset = charset;
+    const ReportOptions options = {"", true, 10, Hostile()};
+    ExpectHarmless(ReportText(view, options, terminal), charset, "report");
+    ExpectHarmless(InfoText(view, terminal), charset, "info");
+    for (const auto grid : {SiteGrid, ObjectGrid, CodeGrid, ThreadGrid, NodeGrid}) {
+      ExpectHarmless(GridText(grid(view, terminal), 100, terminal), charset, "grid");
+      ExpectHarmless(GridMarkdown(grid(view, terminal)), charset, "markdown");
+    }
+    const View other = ViewOf(StencilBytes(1));
+    const Diff diff = Compare(view, other);
+    ExpectHarmless(DiffText(diff, {view, Hostile()}, {other, "b"}, true, terminal), charset,
+                   "diff");
+  }
+}
+
+TEST(Hostile, JsonIsValidAndEscapesControls) {
+  const std::string text = JsonText(SummaryJson(HostileView()));
+  EXPECT_FALSE(Json::parse(text).is_discarded());
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
+}
+
+TEST(Hostile, CsvQuotesAndMarkdownEscapes) {
+  const View view = HostileView();
+  const std::string csv = GridCsv(ThreadGrid(view, Terminal()));
+  EXPECT_NE(csv.find("|,\"\"z"), std::string::npos);
+  EXPECT_NE(GridMarkdown(ThreadGrid(view, Terminal())).find("\\|"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace memagent::viewer

@@ -1,0 +1,73 @@
+#include "viewer/statistics.h"
+
+#include <gtest/gtest.h>
+
+namespace memagent::viewer {
+namespace {
+
+// Reference values: R's prop.test(x, n, correct=FALSE)$conf.int, which is Wilson's interval, and
+// Newcombe (1998), table II, method 10.
+TEST(Wilson, MatchesPublishedValues) {
+  const Interval low = WilsonInterval(15, 148);
+  EXPECT_NEAR(low.low, 0.0624, 5e-5);
+  EXPECT_NEAR(low.high, 0.1605, 5e-5);
+  const Interval rare = WilsonInterval(1, 29);
+  EXPECT_NEAR(rare.low, 0.0061, 5e-5);
+  EXPECT_NEAR(rare.high, 0.1718, 5e-5);
+}
+
+TEST(Wilson, NoneOfManyStartsAtZeroAndEndsAboveIt) {
+  const Interval none = WilsonInterval(0, 20);
+  EXPECT_EQ(none.low, 0);
+  EXPECT_NEAR(none.high, 0.1611, 5e-5);
+}
+
+TEST(Wilson, AllOfManyEndsAtOne) {
+  const Interval all = WilsonInterval(20, 20);
+  EXPECT_NEAR(all.low, 0.8389, 5e-5);
+  EXPECT_EQ(all.high, 1);
+}
+
+TEST(Wilson, NoSamplesMeansNothingIsKnown) {
+  EXPECT_EQ(WilsonInterval(0, 0).low, 0);
+  EXPECT_EQ(WilsonInterval(0, 0).high, 1);
+}
+
+TEST(Wilson, PartAboveWholeStaysInsideOne) {
+  EXPECT_LE(WilsonInterval(30, 20).high, 1);
+  EXPECT_LE(HalfWidth(30, 20), 1);
+}
+
+TEST(Difference, MatchesNewcombesTable) {
+  // 56/70 - 48/80: 0.0524 to 0.3339.
+  const Interval change = DifferenceInterval({48, 80, 56, 70});
+  EXPECT_NEAR(change.low, 0.0524, 5e-5);
+  EXPECT_NEAR(change.high, 0.3339, 5e-5);
+  // 10/10 - 0/20: 0.6791 to 1.
+  const Interval extreme = DifferenceInterval({0, 20, 10, 10});
+  EXPECT_NEAR(extreme.low, 0.6791, 5e-5);
+  EXPECT_EQ(extreme.high, 1);
+}
+
+TEST(Difference, NoSamplesInOneRunMeansNothingIsKnown) {
+  EXPECT_EQ(DifferenceInterval({1, 10, 0, 0}).low, -1);
+  EXPECT_EQ(DifferenceInterval({1, 10, 0, 0}).high, 1);
+}
+
+TEST(Verdict, LessThanBeforeIsBetter) {
+  EXPECT_EQ(JudgeChange({500, 1000, 100, 1000}), Verdict::kBetter);
+  EXPECT_EQ(JudgeChange({100, 1000, 500, 1000}), Verdict::kWorse);
+}
+
+TEST(Verdict, ChangeWithinChanceIsSame) {
+  EXPECT_EQ(JudgeChange({500, 1000, 510, 1000}), Verdict::kSame);
+}
+
+TEST(Verdict, FewSamplesAreNotJudged) {
+  EXPECT_EQ(JudgeChange({29, 10'000, 3, 10'000}), Verdict::kNotEnoughSamples);
+  EXPECT_EQ(JudgeChange({500, 1000, 5, 20}), Verdict::kNotEnoughSamples);
+  EXPECT_EQ(JudgeChange({30, 10'000, 0, 10'000}), Verdict::kBetter);
+}
+
+}  // namespace
+}  // namespace memagent::viewer
