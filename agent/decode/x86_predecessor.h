@@ -1,24 +1,25 @@
 // Which instruction ran immediately before a sampled program counter.
 //
-// The interrupt is taken after the instruction at the head of the reorder buffer retires, so the
-// sampled IP is the one after the instruction that was waited for (measured: 95 to 99.9 % of
-// samples on each of ten kernels; docs/ACCURACY.md). Candidates are the instruction that falls
-// through to IP and every direct jump of the function to IP. Rules, in this order:
+// The interrupt is taken after the instruction at the head of the reorder buffer retires, so that
+// the sampled IP is the one after the instruction that was waited for (measured on Zen 3: 95 to
+// 99.9 % of the samples of each of nine kernels). Candidates are the instruction that falls
+// through to IP and every direct jump of the function to IP.
 //
-//  1. A repeated string instruction at IP that has elements left is itself the access: its
-//  registers
-//     show the progress.
-//  2. A candidate whose condition contradicts the sampled flags did not run: a jump changes no
-//  flag,
-//     so the flags at IP are those it saw.
-//  3. A direct jump accesses no memory, but a cmp or test with a memory operand directly before a
-//     conditional jump may have retired together with it: then that is the access.
-//  4. After a call, the callee's return ran last: a load of the stack slot below rsp.
-//  5. One candidate left: it is the answer.
-//  6. Several left: if none accesses memory the answer is "no access". If only the fall-through
-//     does and all jumps come from above (the end of an if), it is the answer with its evidence
-//     lowered, since a jump is seldom waited for. Else (the head of a loop) it is unknown.
-//  7. No candidate (function entry, switch label, landing pad): unknown.
+// Rule 1. A repeated string instruction at IP that has elements left is itself the access: its
+//   registers show the progress.
+// Rule 2. A candidate whose condition contradicts the sampled flags did not run: a jump changes no
+//   flag, so the flags at IP are those it saw.
+// Rule 3. A direct jump accesses no memory, but a cmp or test with a memory operand directly before
+//   a conditional jump may have retired together with it: then that is the access.
+// Rule 4. After a call, the callee's return ran last: a load of the stack slot below rsp.
+// Rule 5. One candidate is left: it is the answer.
+// Rule 6. Several are left: if none accesses memory, the answer is "no access". If only the
+//   fall-through does and all jumps come from above (the end of an if), it is the answer with its
+//   evidence lowered, since a jump is seldom waited for. Else (the head of a loop) it is unknown.
+// Rule 7. No candidate (function entry, switch label, landing pad): unknown.
+//
+// Share of samples that rules 6 and 7 leave unknown, six programs of Debian: xz 0.5 %, gzip 0.7,
+// perl 1.0, python3 3.2, cc1plus 3.8, sort 5 to 7, half of it or more at function entries.
 #ifndef MEMAGENT_AGENT_DECODE_X86_PREDECESSOR_H_
 #define MEMAGENT_AGENT_DECODE_X86_PREDECESSOR_H_
 
