@@ -1,7 +1,7 @@
 // The program and its libraries: which file an address belongs to, and the names in it.
 //
-// Ids count from 1, are never used again, and stay with a file through dlopen and dlclose around
-// it. An unloaded module keeps its record: samples taken shortly before still find it, unless
+// Ids count from 1 and stay with a file at a place, through dlopen and dlclose around it and of
+// itself. An unloaded module keeps its record: samples taken shortly before still find it, unless
 // another module has its addresses now.
 //
 // Files are opened when a name is asked for and closed again, and only believed while they are the
@@ -59,7 +59,8 @@ class Modules final : public StaticNames {
 
   // Modules ever seen; ids are 1 .. count().
   uint32_t count() const { return static_cast<uint32_t>(records_.size()); }
-  const Module& Get(uint32_t id) const { return records_.at(id).module; }
+  // An empty Module for an id that is not in use.
+  const Module& Get(uint32_t id) const;
 
  private:
   // Neighbouring mappings of one file.
@@ -74,9 +75,10 @@ class Modules final : public StaticNames {
   };
   struct Record {
     Module module;
-    bool seen = false;  // by the refresh that is going on
-    bool objects_read = false;
-    base::Vector<os::ElfObject> objects;             // ascending; read on first use
+    bool seen = false;          // by the refresh that is going on
+    bool objects_read = false;  // the two below: on first use
+    base::Vector<os::ElfObject> objects;
+    base::Vector<os::ElfRange> sections;
     base::OrderedMap<uint64_t, base::String> names;  // by ELF address, of objects asked for
   };
   struct Range {
@@ -90,11 +92,13 @@ class Modules final : public StaticNames {
   static Module Describe(const Group& group, Nanos now);
   void RebuildRanges();
   uint32_t FindModule(uint64_t address) const;
-  std::string_view ObjectName(Record& record, const os::ElfFile& file, const os::ElfObject& object);
+  static void ReadObjects(Record& record);
+  static std::string_view NameOf(Record& record, const os::ElfObject& object);
 
   base::OrderedMap<uint32_t, Record> records_;  // nodes don't move: views into them stay good
-  base::Vector<Range> live_;                    // ascending
-  base::Vector<Range> gone_;                    // newest first
+  const Module none_;
+  base::Vector<Range> live_;  // ascending
+  base::Vector<Range> gone_;  // newest first
 };
 
 }  // namespace memagent::attribute

@@ -96,8 +96,8 @@ bool ElfFile::ReadSegments(uint64_t offset, uint32_t count) {
     Elf64_Phdr header;
     if (!ReadStruct(*source_, offset + i * sizeof(header), header)) return false;
     if (header.p_type == PT_LOAD) {
-      segments_.push_back(
-          Segment{header.p_offset, header.p_filesz, header.p_vaddr, (header.p_flags & PF_X) != 0});
+      segments_.push_back(Segment{header.p_offset, header.p_filesz, header.p_memsz, header.p_vaddr,
+                                  (header.p_flags & PF_X) != 0});
     }
     if (header.p_type == PT_NOTE) ReadNotes(header.p_offset, header.p_filesz);
   }
@@ -167,6 +167,27 @@ std::optional<uint64_t> ElfFile::LoadBias(uint64_t mapping_start, uint64_t file_
     bias = mapping_start - (segment.address + (file_offset - segment.file_offset));
   }
   return bias;
+}
+
+uint64_t ElfFile::MemoryEnd() const {
+  uint64_t end = 0;
+  for (const Segment& segment : segments_) {
+    end = std::max(end, segment.address + segment.memory_bytes);
+  }
+  return end;
+}
+
+base::Vector<ElfRange> ElfFile::Sections() const {
+  base::Vector<ElfRange> ranges;
+  for (uint32_t i = 0; i < section_count_; ++i) {
+    Elf64_Shdr header;
+    if (!ReadStruct(*source_, sections_at_ + i * sizeof(header), header)) break;
+    const bool in_memory = (header.sh_flags & SHF_ALLOC) != 0 && header.sh_size != 0;
+    const bool thread_bss = (header.sh_flags & SHF_TLS) != 0 && header.sh_type == SHT_NOBITS;
+    if (!in_memory || thread_bss) continue;
+    ranges.push_back(ElfRange{header.sh_addr, header.sh_addr + header.sh_size});
+  }
+  return ranges;
 }
 
 base::String ElfFile::NameAt(uint64_t offset, uint64_t limit) const {

@@ -71,6 +71,13 @@ struct ElfObject {
   uint64_t name_limit = 0;
 };
 
+// ELF addresses [start, end).
+struct ElfRange {
+  uint64_t start = 0;
+  uint64_t end = 0;
+  bool operator==(const ElfRange&) const = default;
+};
+
 class ElfFile {
  public:
   // nullopt: not an ELF file of this kind, or its headers are damaged. `source` must outlive it.
@@ -83,6 +90,12 @@ class ElfFile {
   // mapped from `file_offset`.
   std::optional<uint64_t> LoadBias(uint64_t mapping_start, uint64_t file_offset,
                                    bool executable) const;
+
+  // One past the last ELF address that a segment takes in memory, .bss included.
+  uint64_t MemoryEnd() const;
+
+  // Where the sections that are in memory lie, in the file's order; thread-local .tbss is not.
+  base::Vector<ElfRange> Sections() const;
 
   // Names of the functions around `addresses` (ELF addresses, ascending), in the same order. Takes
   // the symbol that starts last before the address and reaches over it; of several at one start the
@@ -98,6 +111,7 @@ class ElfFile {
   struct Segment {
     uint64_t file_offset = 0;
     uint64_t file_bytes = 0;
+    uint64_t memory_bytes = 0;
     uint64_t address = 0;
     bool executable = false;
   };
