@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -22,6 +23,13 @@ template <typename K, typename V>
 using OrderedMap = std::map<K, V, std::less<K>, Allocator<std::pair<const K, V>>>;
 
 using String = std::basic_string<char, std::char_traits<char>, Allocator<char>>;
+
+// std::hash knows only std::string's allocator.
+struct StringHash {
+  size_t operator()(const String& text) const {
+    return std::hash<std::string_view>()(std::string_view(text));
+  }
+};
 
 }  // namespace memagent::base
 

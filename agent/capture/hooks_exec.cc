@@ -58,6 +58,12 @@ int ExecuteOnPath(const char* file, char* const* arguments, char* const* environ
   });
 }
 
+// The headers declare the first argument non-null, and some programs pass null all the same.
+bool IsNull(const char* argument) {
+  const char* volatile unassumed = argument;
+  return unassumed == nullptr;
+}
+
 // How many arguments follow `first` before the terminating null pointer.
 size_t CountArguments(va_list list) {
   size_t count = 0;
@@ -68,7 +74,7 @@ size_t CountArguments(va_list list) {
 // Copies `first` and the rest of `list`, terminating null included, into `out`.
 void CopyArguments(const char* first, va_list list, size_t rest, char** out) {
   out[0] = const_cast<char*>(first);
-  if (first == nullptr) return;
+  if (IsNull(first)) return;
   for (size_t i = 0; i <= rest; ++i) out[i + 1] = va_arg(list, char*);
 }
 
@@ -81,7 +87,7 @@ using namespace memagent::capture;  // NOLINT: the hooks below are C functions
 #define MEMAGENT_GATHER(first, list)                                                  \
   va_list list##_count;                                                               \
   va_start(list##_count, first);                                                      \
-  const size_t list##_rest = first == nullptr ? 0 : CountArguments(list##_count);     \
+  const size_t list##_rest = IsNull(first) ? 0 : CountArguments(list##_count);         \
   va_end(list##_count);                                                               \
   auto** arguments = static_cast<char**>(alloca((list##_rest + 2) * sizeof(char*)));  \
   va_list list;                                                                       \

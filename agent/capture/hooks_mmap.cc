@@ -47,6 +47,8 @@ void RecordBreak(void* old_break, intptr_t growth, const FrameStart& caller) {
 
 using namespace memagent::capture;  // NOLINT: the hooks below are C functions
 using memagent::RegionKind;
+namespace base = memagent::base;
+namespace os = memagent::os;
 
 MEMAGENT_HOOK void* mmap(void* start, size_t size, int protection, int flags, int fd,
                          off_t offset) {

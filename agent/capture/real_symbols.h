@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <type_traits>
 
 namespace memagent::capture {
 
@@ -45,6 +46,7 @@ namespace memagent::capture {
                          const posix_spawnattr_t*, char* const*, char* const*))           \
   X(posix_spawnp, int (*)(pid_t*, const char*, const posix_spawn_file_actions_t*,         \
                           const posix_spawnattr_t*, char* const*, char* const*))          \
+  X(dlclose, int (*)(void*))                                                              \
   X(_exit, void (*)(int))                                                                 \
   X(quick_exit, void (*)(int))                                                            \
   X(abort, void (*)())
@@ -77,10 +79,10 @@ namespace memagent::capture {
   X(delete_array_sized_aligned, "_ZdaPvmSt11align_val_t", void (*)(void*, size_t, size_t))
 
 struct RealSymbols {
-#define MEMAGENT_REAL_FIELD(name, ...) __VA_ARGS__ name;
+#define MEMAGENT_REAL_FIELD(name, ...) std::type_identity_t<__VA_ARGS__> name;
   MEMAGENT_REAL_SYMBOLS(MEMAGENT_REAL_FIELD)
 #undef MEMAGENT_REAL_FIELD
-#define MEMAGENT_REAL_FIELD(name, symbol, ...) __VA_ARGS__ name;
+#define MEMAGENT_REAL_FIELD(name, symbol, ...) std::type_identity_t<__VA_ARGS__> name;
   MEMAGENT_REAL_OPERATORS(MEMAGENT_REAL_FIELD)
 #undef MEMAGENT_REAL_FIELD
 };

@@ -17,6 +17,7 @@ using ledger::ThreadRecord;
 constinit std::atomic<bool> recording{true};
 constinit std::atomic<bool> drain_running{false};
 constinit std::atomic<uint32_t> drain_wake{0};
+constinit std::atomic<uint32_t> unloads{0};
 
 [[gnu::noinline, gnu::cold]] ThreadRecord* AdoptThread() {
   const auto tid = static_cast<Tid>(base::Syscall(SYS_gettid));
@@ -194,6 +195,9 @@ void RecordThreadStart() {
     if (result != 0) return;  // timed out or interrupted by the host's signal: go on unobserved
   }
 }
+
+uint32_t UnloadCount() { return unloads.load(std::memory_order_relaxed); }
+void CountUnload() { unloads.fetch_add(1, std::memory_order_relaxed); }
 
 void SetDrainRunning(bool running) { drain_running.store(running, std::memory_order_relaxed); }
 

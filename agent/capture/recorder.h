@@ -49,6 +49,10 @@ ledger::ThreadRecord* CurrentThread();
 void RecordThreadStart();
 inline constexpr int kObserveMillis = 2;
 
+// How often the program unloaded a library: code addresses from before mean nothing afterwards.
+uint32_t UnloadCount();
+void CountUnload();
+
 // Whether a drain thread is there to be waited for.
 void SetDrainRunning(bool running);
 

@@ -11,6 +11,7 @@
 #include <span>
 #include <string_view>
 
+#include "agent/aggregate/accounting.h"
 #include "agent/base/reasons.h"
 #include "agent/base/types.h"
 
@@ -130,19 +131,7 @@ struct SiteData {
   bool stack_cut = false;
 };
 
-// Arrays are indexed by the enums of agent/base/reasons.h and by Evidence.
-struct AccountingData {
-  uint64_t samples_seen = 0;
-  uint64_t attributed = 0;
-  std::array<uint64_t, kUnattributedReasonCount> unattributed = {};
-  std::array<uint64_t, kDropReasonCount> dropped = {};
-  std::array<uint64_t, kEvidenceCount> evidence = {};
-  uint64_t faults_seen = 0;
-  uint64_t faults_attributed = 0;
-  std::array<uint64_t, kUnattributedReasonCount> faults_unattributed = {};
-  std::array<uint64_t, kDropReasonCount> faults_dropped = {};
-  std::array<uint64_t, kUntrackedReasonCount> untracked = {};
-};
+using AccountingData = aggregate::Accounting;
 
 struct ThreadTotalData {
   uint32_t thread = 0;

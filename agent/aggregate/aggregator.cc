@@ -1,0 +1,86 @@
+#include "agent/aggregate/aggregator.h"
+
+namespace memagent::aggregate {
+namespace {
+
+// The entry of `key`, or that of `overflow` once the map holds `limit` others.
+template <typename Map, typename Key>
+auto& Bounded(Map& map, const Key& key, const Key& overflow, size_t limit) {
+  if (map.size() < limit) return map[key];
+  const auto it = map.find(key);
+  return it != map.end() ? it->second : map[overflow];
+}
+
+bool IsRemote(const ResolvedSample& sample) {
+  return sample.memory_node != NodeId::kUnknown && sample.cpu_node != NodeId::kUnknown &&
+         sample.memory_node != sample.cpu_node;
+}
+
+void CountNode(ThreadStats& thread, NodeId node) {
+  if (node == NodeId::kUnknown) return;
+  const auto index = static_cast<size_t>(node);
+  if (thread.samples_by_node.size() <= index) thread.samples_by_node.resize(index + 1);
+  ++thread.samples_by_node[index];
+}
+
+void AddToSite(SiteStats& site, const ResolvedSample& sample) {
+  site.changed = true;
+  ++site.samples;
+  ++site.evidence[static_cast<size_t>(sample.access.evidence)];
+  ++site.cells[{sample.thread, sample.cpu_node, sample.memory_node}];
+  CodeCount& code = Bounded(site.code, sample.access.ip, uint64_t{0}, Aggregator::kMaxCode);
+  ++code.samples;
+  if (IsRemote(sample)) ++code.remote_samples;
+  if (sample.memory_node != NodeId::kUnknown) ++site.sampled_pages[sample.memory_node];
+  if (sample.page_not_present) ++site.pages_not_present;
+}
+
+}  // namespace
+
+ThreadStats& Aggregator::Thread(uint32_t serial) {
+  ThreadStats& thread = threads_[serial];
+  thread.changed = true;
+  return thread;
+}
+
+SiteStats* Aggregator::FindSite(SiteId site) {
+  const auto it = sites_.find(static_cast<uint32_t>(site));
+  return it == sites_.end() ? nullptr : &it->second;
+}
+
+void Aggregator::AddSample(const ResolvedSample& sample) {
+  ThreadStats& thread = Thread(sample.thread);
+  Accounting& accounting = thread.accounting;
+  ++accounting.samples_seen;
+  ++accounting.evidence[static_cast<size_t>(sample.access.evidence)];
+  CountNode(thread, sample.cpu_node);
+  if (sample.attribution.attributed()) {
+    ++accounting.attributed;
+    AddToSite(sites_[static_cast<uint32_t>(sample.attribution.site)], sample);
+  } else {
+    ++accounting.unattributed[static_cast<size_t>(sample.attribution.reason)];
+  }
+  reservoir_.Offer({sample.time, sample.access.ip, sample.access.address, sample.thread, sample.cpu,
+                    static_cast<uint32_t>(sample.attribution.site), sample.access.evidence,
+                    sample.memory_node});
+}
+
+void Aggregator::AddFault(const ResolvedSample& fault) {
+  Accounting& accounting = Thread(fault.thread).accounting;
+  ++accounting.faults_seen;
+  if (!fault.attribution.attributed()) {
+    ++accounting.faults_unattributed[static_cast<size_t>(fault.attribution.reason)];
+    return;
+  }
+  ++accounting.faults_attributed;
+  if (!touched_.Insert(fault.access.address)) return;
+  SiteStats& site = sites_[static_cast<uint32_t>(fault.attribution.site)];
+  site.changed = true;
+  const TouchKey key = {fault.thread, fault.cpu_node, fault.access.ip};
+  const TouchKey other = {fault.thread, fault.cpu_node, 0};
+  TouchCount& touch = Bounded(site.first_touch, key, other, kMaxFirstTouch);
+  ++touch.faults;
+  touch.pages += fault.scale;
+}
+
+}  // namespace memagent::aggregate

@@ -1,0 +1,66 @@
+// Turns attributed samples and page faults into counts: by site, by thread, and a reservoir of
+// single samples. Calling thread: the drain thread.
+#ifndef MEMAGENT_AGENT_AGGREGATE_AGGREGATOR_H_
+#define MEMAGENT_AGENT_AGGREGATE_AGGREGATOR_H_
+
+#include <cstdint>
+
+#include "agent/aggregate/accounting.h"
+#include "agent/aggregate/page_set.h"
+#include "agent/aggregate/reservoir.h"
+#include "agent/aggregate/site_stats.h"
+#include "agent/attribute/attribution.h"
+#include "agent/base/containers.h"
+#include "agent/decode/sample.h"
+
+namespace memagent::aggregate {
+
+struct ThreadStats {
+  Accounting accounting;
+  base::Vector<uint64_t> samples_by_node;
+  bool changed = false;
+};
+
+// A sample with everything known about it.
+struct ResolvedSample {
+  uint32_t thread = 0;  // serial
+  Nanos time = 0;
+  uint32_t cpu = 0;
+  NodeId cpu_node = NodeId::kUnknown;
+  decode::Access access;
+  attribute::Attribution attribution;
+  NodeId memory_node = NodeId::kUnknown;
+  bool page_not_present = false;
+  double scale = 1;  // faults only: how many faults this one stands for
+};
+
+class Aggregator {
+ public:
+  // Different instructions kept for one site; the rest are booked under address 0.
+  static constexpr size_t kMaxCode = 4096;
+  static constexpr size_t kMaxFirstTouch = 4096;
+
+  explicit Aggregator(uint64_t reservoir_size) : reservoir_(reservoir_size) {}
+
+  void AddSample(const ResolvedSample& sample);
+  void AddFault(const ResolvedSample& fault);
+
+  // Pages of [start, start + size) were given back: the next fault there is a first touch again.
+  void ForgetPages(uint64_t start, uint64_t size) { touched_.EraseRange(start, size); }
+
+  ThreadStats& Thread(uint32_t serial);
+  SiteStats* FindSite(SiteId site);
+  base::HashMap<uint32_t, SiteStats>& sites() { return sites_; }
+  base::HashMap<uint32_t, ThreadStats>& threads() { return threads_; }
+  const Reservoir& reservoir() const { return reservoir_; }
+
+ private:
+  base::HashMap<uint32_t, SiteStats> sites_;
+  base::HashMap<uint32_t, ThreadStats> threads_;
+  PageSet touched_;
+  Reservoir reservoir_;
+};
+
+}  // namespace memagent::aggregate
+
+#endif  // MEMAGENT_AGENT_AGGREGATE_AGGREGATOR_H_

@@ -1,0 +1,19 @@
+// What a sampled address belongs to. Plain data.
+#ifndef MEMAGENT_AGENT_ATTRIBUTE_ATTRIBUTION_H_
+#define MEMAGENT_AGENT_ATTRIBUTE_ATTRIBUTION_H_
+
+#include "agent/base/reasons.h"
+#include "agent/base/types.h"
+
+namespace memagent::attribute {
+
+struct Attribution {
+  SiteId site = SiteId::kUnknown;
+  UnattributedReason reason = UnattributedReason::kUnknownRegion;  // when there is no site
+
+  bool attributed() const { return site != SiteId::kUnknown; }
+};
+
+}  // namespace memagent::attribute
+
+#endif  // MEMAGENT_AGENT_ATTRIBUTE_ATTRIBUTION_H_

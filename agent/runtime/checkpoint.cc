@@ -1,0 +1,226 @@
+#include "agent/runtime/checkpoint.h"
+
+#include <algorithm>
+
+#include "agent/capture/bootstrap_heap.h"
+#include "agent/capture/stack_capture.h"
+#include "agent/capture/stack_trie.h"
+#include "agent/ledger/site_table.h"
+
+namespace memagent::runtime {
+namespace {
+
+// Rewriting costs a full write: only when the file is several times its content, and not small.
+constexpr uint64_t kRewriteFloorBytes = uint64_t{4} << 20;
+constexpr uint64_t kRewriteFactor = 3;
+
+
+
+aggregate::Accounting LivingUntracked(const ledger::ThreadRecord* record) {
+  aggregate::Accounting accounting;
+  for (size_t i = 0; i < kUntrackedReasonCount; ++i) {
+    accounting.untracked[i] = record->untracked.count[i].load(std::memory_order_relaxed);
+  }
+  return accounting;
+}
+
+}  // namespace
+
+void Checkpoint::StartOver() {
+  from_.stacks.StartOver();
+  last_counts_.clear();
+  site_written_.clear();
+  threads_written_ = 0;
+  events_written_ = 0;
+  everything_ = true;
+}
+
+bool Checkpoint::IsOvergrown() const {
+  const uint64_t size = file_.size_bytes();
+  return size > kRewriteFloorBytes && size > kRewriteFactor * compact_bytes_;
+}
+
+// Every code address that the totals will name becomes a frame before they are written.
+void Checkpoint::NoteCodeFrames() {
+  for (auto& [id, site] : from_.aggregator.sites()) {
+    if (!site.changed && !everything_) continue;
+    for (const auto& [ip, count] : site.code) from_.stacks.FrameOf(ip, true);
+    for (const auto& [key, touch] : site.first_touch) from_.stacks.FrameOf(key.ip, true);
+  }
+}
+
+void Checkpoint::WriteThreads() {
+  for (const auto& [serial, summary] : from_.observation.threads()) {
+    if (serial <= threads_written_) continue;
+    const profile::ThreadData data = {summary.tid, summary.name, summary.started, summary.main};
+    writer_.WriteThreads(serial, std::span(&data, 1));
+    threads_written_ = serial;
+  }
+}
+
+void Checkpoint::WriteSites(const SiteCounts& counts) {
+  base::Vector<profile::SiteData> fresh;
+  for (const attribute::NamedSite& named : from_.attributor.named_sites()) {
+    bool& written = site_written_[static_cast<uint32_t>(named.site)];
+    if (std::exchange(written, true)) continue;
+    fresh.push_back({static_cast<uint32_t>(named.site), named.kind, 0, named.name, named.module,
+                     named.address, named.size_bytes, false});
+  }
+  for (uint32_t id = 1; id <= ledger::SiteCount(); ++id) {
+    const ledger::SiteCounters* site = ledger::CountersOf(SiteId{id});
+    if (site == nullptr || site->kind == RegionKind::kUnknown || site->stack == StackId::kNone) {
+      continue;
+    }
+    if (counts.Of(SiteId{id}).allocations == 0 && from_.aggregator.FindSite(SiteId{id}) == nullptr) {
+      continue;
+    }
+    bool& written = site_written_[id];
+    if (std::exchange(written, true)) continue;
+    fresh.push_back({id, site->kind, from_.stacks.StackOf(site->stack), {}, 0, 0, 0,
+                     capture::StackWasCut(site->stack)});
+  }
+  writer_.WriteSites(fresh);
+}
+
+void Checkpoint::WriteSiteTotal(SiteId site, const attribute::RegionCounts& counts) {
+  base::Vector<profile::CellData> cells;
+  base::Vector<profile::CodeData> code;
+  base::Vector<profile::FirstTouchData> touches;
+  base::Vector<profile::PagesData> pages;
+  profile::SiteTotalData total;
+  total.site = static_cast<uint32_t>(site);
+  total.allocations = counts.allocations;
+  total.frees = counts.frees;
+  total.bytes_allocated = counts.bytes_allocated;
+  total.bytes_freed = counts.bytes_freed;
+  total.bytes_peak = counts.bytes_peak;
+  if (aggregate::SiteStats* stats = from_.aggregator.FindSite(site)) {
+    stats->changed = false;
+    total.samples = stats->samples;
+    total.evidence_exact = stats->evidence[static_cast<size_t>(Evidence::kExact)];
+    total.evidence_approximate = stats->evidence[static_cast<size_t>(Evidence::kApproximate)];
+    total.evidence_pc_only = stats->evidence[static_cast<size_t>(Evidence::kPcOnly)];
+    total.pages_not_present = stats->pages_not_present;
+    for (const auto& [key, samples] : stats->cells) {
+      cells.push_back({key.thread, key.cpu_node, key.memory_node, samples});
+    }
+    for (const auto& [ip, count] : stats->code) {
+      code.push_back({from_.stacks.FrameOf(ip, true), count.samples, count.remote_samples});
+    }
+    for (const auto& [key, touch] : stats->first_touch) {
+      touches.push_back({key.thread, key.cpu_node, from_.stacks.FrameOf(key.ip, true),
+                         static_cast<uint64_t>(touch.pages + 0.5), touch.faults});
+    }
+    for (const auto& [node, count] : stats->sampled_pages) pages.push_back({node, count});
+  }
+  total.cells = cells;
+  total.code = code;
+  total.first_touch = touches;
+  total.pages = pages;
+  writer_.AddSiteTotal(total);
+}
+
+// Writes the threads that changed, returns the sum over all.
+aggregate::Accounting Checkpoint::WriteThreadTotals() {
+  aggregate::Accounting process;
+  base::HashMap<uint32_t, aggregate::Accounting> living;
+  ledger::ForEachThread([&](ledger::ThreadRecord* record) {
+    living[record->serial.load(std::memory_order_relaxed)] = LivingUntracked(record);
+  });
+  for (auto& [serial, stats] : from_.aggregator.threads()) {
+    aggregate::Accounting accounting = stats.accounting;
+    if (const auto it = living.find(serial); it != living.end()) accounting.Add(it->second);
+    process.Add(accounting);
+    if (!stats.changed && !everything_) continue;
+    stats.changed = false;
+    profile::ThreadTotalData total;
+    total.thread = serial;
+    total.accounting = accounting;
+    total.samples_by_node = stats.samples_by_node;
+    const auto known = from_.observation.threads().find(serial);
+    if (known != from_.observation.threads().end()) {
+      const ThreadSummary& summary = known->second;
+      total.time_enabled_nanos = summary.enabled_nanos;
+      total.time_running_nanos = summary.running_nanos;
+      total.throttled = summary.throttled;
+      total.ended = summary.ended;
+      total.name = summary.name;
+      total.unobserved_nanos = summary.unobserved_nanos;
+      total.not_sampled = summary.not_sampled;
+    }
+    writer_.AddThreadTotal(total);
+  }
+  return process;
+}
+
+void Checkpoint::WriteTotals(const SiteCounts& counts, bool final, profile::OwnCostData& own) {
+  writer_.BeginTotals(os::MonotonicNanos(), final);
+  aggregate::Accounting process = WriteThreadTotals();
+  last_counts_.resize(ledger::SiteCount() + 1);
+  for (uint32_t id = 1; id < last_counts_.size(); ++id) {
+    const attribute::RegionCounts now = counts.Of(SiteId{id});
+    LastCounts& last = last_counts_[id];
+    const uint64_t bytes = now.bytes_allocated + now.bytes_freed;
+    const aggregate::SiteStats* stats = from_.aggregator.FindSite(SiteId{id});
+    const bool same = now.allocations == last.allocations && now.frees == last.frees &&
+                      bytes == last.bytes && (stats == nullptr || !stats->changed);
+    if (same && !(everything_ && stats != nullptr)) continue;
+    last = {now.allocations, now.frees, bytes};
+    WriteSiteTotal(SiteId{id}, now);
+  }
+  const capture::StackStatistics stacks = capture::ReadStackStatistics();
+  process.untracked[static_cast<size_t>(UntrackedReason::kStackTableFull)] += stacks.full;
+  process.untracked[static_cast<size_t>(UntrackedReason::kBootstrapHeap)] +=
+      capture::BootstrapAllocationCount();
+  own.allocations_tracked = counts.allocations();
+  own.live_blocks = counts.live_blocks();
+  own.stacks = capture::StackCount();
+  own.stack_cache_hits = stacks.hits;
+  own.stack_cache_misses = stacks.misses;
+  own.checkpoints = ++checkpoints_;
+  own.checkpoint_nanos = nanos_;
+  own.profile_bytes = file_.written_bytes();
+  own.profile_rewrites = file_.rewrites();
+  writer_.EndTotals(process, own);
+}
+
+void Checkpoint::WriteEvents() {
+  const auto& entries = from_.log.entries();
+  for (; events_written_ < entries.size(); ++events_written_) {
+    const EventLog::Entry& entry = entries[events_written_];
+    const profile::EventData data = {entry.time, entry.severity, entry.code, entry.text};
+    writer_.WriteEvents(std::span(&data, 1));
+  }
+}
+
+void Checkpoint::WriteReservoir() {
+  base::Vector<profile::RawSampleData> rows;
+  for (const aggregate::KeptSample& kept : from_.aggregator.reservoir().kept()) {
+    rows.push_back({kept.time, kept.ip, kept.address, kept.thread, kept.cpu, kept.site,
+                    kept.evidence, kept.memory_node});
+  }
+  std::sort(rows.begin(), rows.end(),
+            [](const auto& a, const auto& b) { return a.time < b.time; });
+  writer_.WriteRawSamples(rows);
+}
+
+void Checkpoint::Write(const char* how, profile::OwnCostData own) {
+  if (file_.path().empty()) return;
+  const Nanos before = os::MonotonicNanos();
+  const SiteCounts counts(from_.attributor.regions());
+  from_.stacks.Update();
+  NoteCodeFrames();
+  WriteThreads();
+  from_.stacks.Write(writer_);
+  WriteSites(counts);
+  WriteEvents();
+  if (how != nullptr) WriteReservoir();
+  WriteTotals(counts, how != nullptr, own);
+  if (how != nullptr) writer_.WriteFooter({os::MonotonicNanos(), how});
+  if (std::exchange(rewriting_, false)) file_.EndRewrite();
+  if (everything_) compact_bytes_ = file_.size_bytes();
+  everything_ = false;
+  nanos_ += os::MonotonicNanos() - before;
+}
+
+}  // namespace memagent::runtime

@@ -1,0 +1,52 @@
+#include "agent/runtime/drain.h"
+
+#include <sys/resource.h>
+#include <time.h>
+
+#include <algorithm>
+#include <new>
+
+#include "agent/base/arena.h"
+#include "agent/base/syscall.h"
+#include "agent/capture/recorder.h"
+#include "agent/ledger/shadow_map.h"
+#include "agent/runtime/drain_loop.h"
+#include "agent/runtime/raw_thread.h"
+
+namespace memagent::runtime {
+namespace {
+
+// One loop for each process; a child of fork makes its own in fresh memory.
+DrainLoop* MakeLoop(SessionControl& control) {
+  void* memory = base::MapPages((sizeof(DrainLoop) + 4095) & ~size_t{4095});
+  return memory == nullptr ? nullptr : new (memory) DrainLoop(control);
+}
+
+[[noreturn]] void ExitThread() {
+  while (true) base::Syscall(SYS_exit, 0);
+}
+
+}  // namespace
+
+void RunDrain(void* argument) {
+  auto& control = *static_cast<SessionControl*>(argument);
+  CloseAllDescriptors();
+  base::Syscall(SYS_prctl, 15 /* PR_SET_NAME */, "memagent");
+  control.ready.store(1, std::memory_order_release);
+  FutexWakeAll(control.ready);
+  DrainLoop* loop = MakeLoop(control);
+  if (loop == nullptr) ExitThread();
+  loop->Start();
+  control.ready.store(2, std::memory_order_release);
+  FutexWakeAll(control.ready);
+  loop->Run();
+}
+
+void FinishInline(SessionControl& control) {
+  DrainLoop* loop = MakeLoop(control);
+  if (loop == nullptr) return;
+  loop->StartWithoutEvents();
+  loop->Finish(control.end_how.load(std::memory_order_acquire));
+}
+
+}  // namespace memagent::runtime

@@ -1,0 +1,287 @@
+#include "agent/runtime/drain_loop.h"
+
+#include <fcntl.h>
+#include <time.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "agent/base/arena.h"
+#include "agent/base/syscall.h"
+#include "agent/capture/recorder.h"
+#include "agent/ledger/shadow_map.h"
+#include "agent/os/tsc.h"
+#include "agent/os/zydis_library.h"
+#include "agent/profile/output_name.h"
+#include "agent/runtime/raw_thread.h"
+
+namespace memagent::runtime {
+namespace {
+
+// A sample's time is taken before it can be read: one older than this at the start of a tick has
+// been seen. Interrupt handlers take microseconds; a descheduled virtual CPU, milliseconds.
+constexpr Nanos kSettleNanos = 10'000'000;
+// While rings fill fast (page faults at period 1 fill 16 pages in 3.5 ms) they are emptied often.
+constexpr uint64_t kBusySleepNanos = 1'000'000;
+constexpr Nanos kFirstCheckpointNanos = 1'000'000'000;
+// Calibration burns 20 ms of the drain thread's time: not in programs that end at once.
+constexpr Nanos kCalibrateAfterNanos = 200'000'000;
+// The period is moved this often; moving it restarts it, which costs half a period of sampling.
+constexpr uint64_t kJitterTicks = 16;
+constexpr uint64_t kNameTicks = 32;
+
+uint64_t ThreadCpuNanos() {
+  timespec time = {};
+  base::Syscall(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
+}
+
+std::string_view FileName(std::string_view path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+base::String Variable(std::string_view name) {
+  const auto text = os::ReadWholeFile("/proc/self/environ", size_t{2} << 20);
+  if (!text) return {};
+  std::string_view rest = *text;
+  while (!rest.empty()) {
+    const std::string_view entry = os::TakeUntil(rest, '\0');
+    if (entry.starts_with(name) && entry.size() > name.size() && entry[name.size()] == '=') {
+      return base::String(entry.substr(name.size() + 1));
+    }
+  }
+  return {};
+}
+
+// The rank that MPI launchers give their processes.
+base::String MpiRank() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"}) {
+    base::String rank = Variable(name);
+    if (!rank.empty()) return rank;
+  }
+  return base::String("0");
+}
+
+}  // namespace
+
+DrainLoop::DrainLoop(SessionControl& control)
+    : control_(control),
+      options_(control.settings->options),
+      started_(os::MonotonicNanos()),
+      started_unix_(os::UnixNanos()),
+      attributor_(modules_),
+      aggregator_(options_.raw_samples),
+      observation_(options_, attributor_, aggregator_, clock_, log_, control.pid),
+      pipeline_(attributor_, aggregator_, clock_),
+      stacks_(modules_),
+      checkpoint_({aggregator_, attributor_, observation_, stacks_, log_}) {}
+
+void DrainLoop::Start() {
+  clock_.Calibrate();
+  early_ = ReadEarlyFacts();
+  selection_ = Select(early_, options_);
+  observation_.SetSelection(&selection_, early_.kernel.perf_event_paranoid);
+  Publish(os::ReadTsc());
+  ledger::SetHistoryWanted(true);
+  observation_.AdoptNewThreads();
+  next_checkpoint_ = started_ + kFirstCheckpointNanos;
+  last_tick_ = started_;
+}
+
+void DrainLoop::StartWithoutEvents() {
+  clock_.Calibrate();
+  early_ = ReadEarlyFacts();
+  log_.Add(profile::Severity::kWarning, "no_drain_thread",
+           "The kernel refused memagent a thread, so only allocations were recorded; raise the "
+           "limit on processes (ulimit -u, pids.max).");
+}
+
+void DrainLoop::Publish(uint64_t settled_tsc) { ledger::SetSettled(ledger::FromTsc(settled_tsc)); }
+
+void DrainLoop::NoteStartProblems() {
+  for (size_t i = 0; i < control_.settings->problem_count; ++i) {
+    log_.Add(profile::Severity::kWarning, "option_ignored", control_.settings->problems[i].text);
+  }
+  if (selection_.engine == EngineKind::kSoftware && os::Zydis() == nullptr) {
+    log_.Add(profile::Severity::kWarning, "no_decoder",
+             "libZydis.so.4.0 could not be loaded, so no sample has a data address; install the "
+             "package libzydis4.0.");
+  }
+  if (!selection_.rate_change.empty()) {
+    log_.Add(profile::Severity::kWarning, "rate_changed", selection_.rate_change);
+  }
+}
+
+void DrainLoop::Sleep() {
+  std::atomic<uint32_t>& word = capture::DrainWakeWord();
+  if (word.load(std::memory_order_acquire) == wake_seen_) FutexWait(word, wake_seen_, sleep_nanos_);
+  wake_seen_ = word.load(std::memory_order_acquire);
+}
+
+void DrainLoop::Run() {
+  while (true) {
+    Sleep();
+    Tick();
+    ServeEndRequests();
+    Housekeep();
+  }
+}
+
+void DrainLoop::TakeRegionEvents() {
+  region_events_.clear();
+  ledger::ForEachThread([this](ledger::ThreadRecord* record) {
+    record->regions.PopAll(
+        [this](const ledger::RegionEvent& event) { region_events_.push_back(event); });
+  });
+  std::sort(region_events_.begin(), region_events_.end(),
+            [](const auto& a, const auto& b) { return a.tsc < b.tsc; });
+  for (const ledger::RegionEvent& event : region_events_) {
+    attributor_.regions().Apply(event);
+    if (event.kind == ledger::RegionEvent::Kind::kUnmap) {
+      aggregator_.ForgetPages(event.start, event.size);
+    }
+  }
+}
+
+void DrainLoop::Tick() {
+  const Nanos now = os::MonotonicNanos();
+  const uint64_t tsc = os::ReadTsc();
+  observation_.AdoptNewThreads();
+  const bool busy = observation_.ReadRings(batch_, now - last_tick_);
+  last_tick_ = now;
+  clock_.Calibrate();
+  TakeRegionEvents();
+  attributor_.blocks().GatherHistory();
+  pipeline_.Process(batch_);
+  attributor_.blocks().TakeLargeFrees(
+      [this](uint64_t start, uint64_t size) { aggregator_.ForgetPages(start, size); });
+  const Nanos settled = now - std::min(now, kSettleNanos);
+  const auto lag = static_cast<uint64_t>(static_cast<double>(kSettleNanos) / clock_.NanosPerTick());
+  Publish(tsc - lag);
+  pipeline_.SetSettled(settled);
+  attributor_.ForgetBefore(tsc - lag);
+  const uint64_t calm = options_.drain_interval * 1'000'000;
+  sleep_nanos_ = busy ? kBusySleepNanos : std::min(sleep_nanos_ * 2, std::max(calm, kBusySleepNanos));
+  ++tick_;
+}
+
+void DrainLoop::Housekeep() {
+  const Nanos now = os::MonotonicNanos();
+  observation_.BuryDeadThreads();
+  if (!late_known_) {
+    late_ = ReadLateFacts();
+    late_known_ = true;
+    pipeline_.SetTopology(&late_.topology);
+    NoteStartProblems();
+  }
+  if (tick_ % kJitterTicks == 0) observation_.JitterPeriods();
+  if (tick_ % kNameTicks == 1) observation_.RefreshNames();
+  if (pipeline_.unloads_seen() != capture::UnloadCount()) {
+    pipeline_.ForgetCode(capture::UnloadCount());
+    attributor_.Refresh();
+  }
+  if (!skid_tried_ && selection_.engine == EngineKind::kSoftware &&
+      now > started_ + kCalibrateAfterNanos) {
+    skid_tried_ = true;
+    skid_ = capture::CalibrateSkid();
+  }
+  if (options_.checkpoint != 0 && now >= next_checkpoint_) {
+    WriteCheckpoint(nullptr);
+    next_checkpoint_ = os::MonotonicNanos() + options_.checkpoint * 1'000'000'000;
+  }
+}
+
+void DrainLoop::ServeEndRequests() {
+  const uint32_t requested = control_.end_requested.load(std::memory_order_acquire);
+  if (requested == control_.end_done.load(std::memory_order_relaxed)) return;
+  Finish(control_.end_how.load(std::memory_order_acquire));
+  control_.end_done.store(requested, std::memory_order_release);
+  FutexWakeAll(control_.end_done);
+}
+
+void DrainLoop::Finish(const char* how) {
+  if (!late_known_) {
+    late_ = ReadLateFacts();
+    late_known_ = true;
+    pipeline_.SetTopology(&late_.topology);
+    NoteStartProblems();
+  }
+  if (selection_.access.count != 0 || selection_.minor_faults.count != 0) {
+    Tick();
+    observation_.RefreshNames();
+  } else {
+    TakeRegionEvents();
+  }
+  WriteCheckpoint(how);
+  Announce(how);
+}
+
+base::String DrainLoop::OutputPath() const {
+  profile::OutputFacts facts;
+  const base::String rank = MpiRank();
+  facts.program = FileName(late_.process.executable);
+  facts.pid = static_cast<uint32_t>(control_.pid);
+  facts.host = late_.machine.host_name;
+  facts.start_unix_seconds = started_unix_ / 1'000'000'000;
+  facts.rank = rank;
+  facts.working_directory = late_.process.working_directory;
+  return profile::ExpandPattern(options_.output.view(), facts);
+}
+
+bool DrainLoop::WriteHeaderTo(profile::ProfileWriter& writer) {
+  return WriteHeader(writer, control_, early_, late_, selection_, observation_.engine(), skid_,
+                     started_, started_unix_);
+}
+
+profile::OwnCostData DrainLoop::OwnCost() const {
+  profile::OwnCostData own;
+  own.drain_cpu_nanos = ThreadCpuNanos();
+  own.bytes_mapped = base::AgentBytesMapped();
+  own.page_node_rung =
+      late_.topology.nodes.size() == 1 ? "none" : os::RungName(pipeline_.page_nodes().rung());
+  own.clock_error_nanos = clock_.ErrorBoundNanos();
+  return own;
+}
+
+void DrainLoop::WriteCheckpoint(const char* how) {
+  if (output_failed_) return;
+  attributor_.Refresh();
+  const auto header = [this](profile::ProfileWriter& writer) { return WriteHeaderTo(writer); };
+  if (!checkpoint_.Begin(OutputPath(), header)) {
+    output_failed_ = true;
+    AppendRunReport(checkpoint_.problem());
+    return;
+  }
+  AppendRunReport({});
+  if (how == nullptr && checkpoint_.IsOvergrown()) checkpoint_.Rewrite(header);
+  checkpoint_.Write(how, OwnCost());
+}
+
+// `memagent run` learns of the profile through a file it named; a person, with verbose=1 or when
+// there is no profile, on stderr, where the host thread says it: this thread has no stderr.
+void DrainLoop::Announce(const char* how) {
+  const base::String problem = checkpoint_.problem();
+  base::String line;
+  if (!problem.empty()) {
+    line = problem;
+  } else if (options_.verbose) {
+    line.append("profile written to ").append(checkpoint_.path()).append(" (").append(how);
+    line.append(").");
+  }
+  control_.SetAnnouncement(!line.empty() && MaySpeak(*control_.settings) ? line : base::String());
+}
+
+void DrainLoop::AppendRunReport(std::string_view problem) {
+  const std::string_view report = control_.settings->run_report.view();
+  if (report.empty() || std::exchange(reported_, true)) return;
+  base::String line(problem.empty() ? "profile\t" : "problem\t");
+  char digits[16];
+  line.append(digits, std::to_chars(digits, std::end(digits), control_.pid).ptr);
+  line.append("\t").append(problem.empty() ? checkpoint_.path() : problem).push_back('\n');
+  const os::UniqueFd file(base::Syscall(SYS_openat, AT_FDCWD, report.data(),
+                                        O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0));
+  if (file.valid()) base::Syscall(SYS_write, file.get(), line.data(), line.size());
+}
+
+}  // namespace memagent::runtime

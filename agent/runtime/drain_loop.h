@@ -1,0 +1,80 @@
+// The drain thread's work, tick by tick. See drain.h. Calling thread: the drain thread.
+#ifndef MEMAGENT_AGENT_RUNTIME_DRAIN_LOOP_H_
+#define MEMAGENT_AGENT_RUNTIME_DRAIN_LOOP_H_
+
+#include "agent/aggregate/aggregator.h"
+#include "agent/attribute/attributor.h"
+#include "agent/attribute/modules.h"
+#include "agent/capture/skid_calibration.h"
+#include "agent/os/clock.h"
+#include "agent/runtime/checkpoint.h"
+#include "agent/runtime/machine_facts.h"
+#include "agent/runtime/observation.h"
+#include "agent/runtime/sample_pipeline.h"
+#include "agent/runtime/session.h"
+#include "agent/runtime/stack_export.h"
+
+namespace memagent::runtime {
+
+class DrainLoop {
+ public:
+  explicit DrainLoop(SessionControl& control);
+
+  // Everything the host waits for: the first thread's events are open when this returns.
+  void Start();
+  // For a process without a drain thread: facts only.
+  void StartWithoutEvents();
+
+  [[noreturn]] void Run();
+
+  // Takes what is pending and writes a checkpoint that ends with a footer.
+  void Finish(const char* how);
+
+ private:
+  void Tick();
+  void TakeRegionEvents();
+  void ServeEndRequests();
+  void Sleep();
+  void Housekeep();
+  void WriteCheckpoint(const char* how);
+  bool WriteHeaderTo(profile::ProfileWriter& writer);
+  base::String OutputPath() const;
+  void NoteStartProblems();
+  void Announce(const char* how);
+  void AppendRunReport(std::string_view problem);
+  profile::OwnCostData OwnCost() const;
+  void Publish(uint64_t settled_tsc);
+
+  SessionControl& control_;
+  const base::Options& options_;
+  Nanos started_;
+  uint64_t started_unix_;
+  os::TscClock clock_;
+  EventLog log_;
+  attribute::Modules modules_;
+  attribute::Attributor attributor_;
+  aggregate::Aggregator aggregator_;
+  Observation observation_;
+  SamplePipeline pipeline_;
+  StackExport stacks_;
+  Checkpoint checkpoint_;
+  EarlyFacts early_;
+  LateFacts late_;
+  bool late_known_ = false;
+  capture::EventSelection selection_;
+  capture::SkidCalibration skid_;
+  bool skid_tried_ = false;
+  base::Vector<PendingSample> batch_;
+  base::Vector<ledger::RegionEvent> region_events_;
+  uint64_t last_tick_ = 0;
+  uint64_t tick_ = 0;
+  uint64_t sleep_nanos_ = 1'000'000;
+  Nanos next_checkpoint_ = 0;
+  uint32_t wake_seen_ = 0;
+  bool output_failed_ = false;
+  bool reported_ = false;  // in the file of `memagent run`
+};
+
+}  // namespace memagent::runtime
+
+#endif  // MEMAGENT_AGENT_RUNTIME_DRAIN_LOOP_H_

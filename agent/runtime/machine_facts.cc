@@ -1,0 +1,152 @@
+#include "agent/runtime/machine_facts.h"
+
+#include "agent/base/syscall.h"
+#include "agent/os/file.h"
+#include "agent/os/perf_attr_text.h"
+#include "agent/runtime/version.h"
+
+namespace memagent::runtime {
+namespace {
+
+base::String ReadLink(const char* path) {
+  char target[4096];
+  const long length = base::Syscall(SYS_readlinkat, -100 /* AT_FDCWD */, path, target,
+                                    sizeof(target));
+  return length > 0 ? base::String(target, static_cast<size_t>(length)) : base::String();
+}
+
+ProcessFacts ReadProcess() {
+  ProcessFacts process;
+  process.executable = ReadLink("/proc/self/exe");
+  process.working_directory = ReadLink("/proc/self/cwd");
+  // Arguments beyond 64 KiB are cut: a profile is no place for a file list.
+  if (const auto text = os::ReadFileHead("/proc/self/cmdline", size_t{64} << 10)) {
+    std::string_view rest = *text;
+    while (!rest.empty()) process.arguments.emplace_back(os::TakeUntil(rest, '\0'));
+  }
+  return process;
+}
+
+EngineKind WantedEngine(std::string_view name) {
+  if (name == "ibs") return EngineKind::kIbs;
+  if (name == "pebs") return EngineKind::kPebs;
+  if (name == "spe") return EngineKind::kSpe;
+  if (name == "software") return EngineKind::kSoftware;
+  return EngineKind::kNone;
+}
+
+profile::EngineData RefusedEngine(const capture::EngineRefusal& refusal) {
+  profile::EngineData data;
+  data.kind = refusal.engine;
+  data.refused = refusal.reason;
+  data.remedy = refusal.remedy;
+  return data;
+}
+
+// The chosen engine that could not be opened.
+profile::EngineData FailedEngine(const capture::EventSelection& selection,
+                                 const EngineInUse& engine, int paranoid) {
+  const capture::EngineError why =
+      capture::ExplainEngineError(engine.failed_step, engine.error, paranoid);
+  profile::EngineData data;
+  data.kind = selection.engine;
+  data.refused = why.meaning;
+  data.refused_errno = engine.error;
+  data.remedy = why.remedy;
+  return data;
+}
+
+profile::EngineData UsedEngine(const capture::EventSelection& selection, const EngineInUse& engine,
+                               const capture::SkidCalibration& skid, const base::String& words) {
+  profile::EngineData data;
+  data.in_use = true;
+  data.fault_period = engine.minor_faults == nullptr ? 0 : engine.minor_faults->attr.sample_period;
+  if (engine.access == nullptr) return data;  // kind NONE: allocations and page faults only
+  data.kind = selection.engine;
+  data.event = engine.access->event;
+  data.period = selection.period_nanos;
+  data.period_unit = "ns";
+  data.rate_hz = 1e9 / static_cast<double>(selection.period_nanos);
+  data.exact_attr = words;
+  data.skid_ticks_on_next = skid.ticks_on_next;
+  data.skid_ticks_total = skid.ticks_total;
+  return data;
+}
+
+base::Vector<profile::NodeData> NodesOf(const os::Topology& topology) {
+  base::Vector<profile::NodeData> nodes;
+  for (const os::Node& node : topology.nodes) {
+    nodes.push_back({static_cast<uint32_t>(node.id), node.cpu_list, node.memory_total_bytes});
+  }
+  return nodes;
+}
+
+}  // namespace
+
+EarlyFacts ReadEarlyFacts() {
+  EarlyFacts facts;
+  if (const auto text = os::ReadWholeFile("/proc/cpuinfo", size_t{4} << 20)) {
+    facts.cpu = os::ParseCpuInfo(*text);
+  }
+  facts.kernel = os::ReadKernelSettings();
+  facts.pmus = os::ReadPmuFacts();
+  return facts;
+}
+
+LateFacts ReadLateFacts() { return {os::ReadMachine(), os::ReadTopology(), ReadProcess()}; }
+
+capture::EventSelection Select(const EarlyFacts& facts, const base::Options& options) {
+  capture::EventRequest request;
+  request.automatic = options.engine.view() == "auto";
+  request.engine = WantedEngine(options.engine.view());
+  request.rate_hz = options.rate;
+  request.period_nanos = options.period;
+  request.fault_period = options.fault_period;
+  return capture::SelectEvents(facts.pmus, facts.cpu, facts.kernel, request);
+}
+
+bool WriteHeader(profile::ProfileWriter& writer, const SessionControl& control,
+                 const EarlyFacts& early, const LateFacts& late,
+                 const capture::EventSelection& selection, const EngineInUse& engine,
+                 const capture::SkidCalibration& skid, Nanos started, uint64_t started_unix) {
+  const base::Vector<profile::NodeData> nodes = NodesOf(late.topology);
+  base::Vector<int32_t> cpu_nodes;
+  for (NodeId node : late.topology.node_of_cpu) cpu_nodes.push_back(static_cast<int32_t>(node));
+  base::Vector<std::string_view> arguments(late.process.arguments.begin(),
+                                           late.process.arguments.end());
+  base::String words;
+  if (engine.access != nullptr) words = os::PerfAttrText(engine.access->attr);
+  base::Vector<profile::EngineData> engines;
+  for (const capture::EngineRefusal& refusal : selection.refusals()) {
+    engines.push_back(RefusedEngine(refusal));
+  }
+  if (engine.access == nullptr && engine.error != 0) {
+    engines.push_back(FailedEngine(selection, engine, early.kernel.perf_event_paranoid));
+  }
+  engines.push_back(UsedEngine(selection, engine, skid, words));
+
+  profile::HeaderData header;
+  header.agent_version = kVersion;
+  header.start_unix_nanos = started_unix;
+  header.start_monotonic = started;
+  header.process = {static_cast<uint32_t>(control.pid),
+                    static_cast<uint32_t>(base::Syscall(SYS_getppid)),
+                    late.process.executable,
+                    arguments,
+                    late.process.working_directory,
+                    late.machine.host_name,
+                    control.forked};
+  const os::CpuInfo& cpu = late.machine.cpu;
+  header.machine = {late.machine.architecture, cpu.model_name, cpu.family, cpu.model, cpu.stepping,
+                    cpu.microcode, late.machine.hypervisor,
+                    static_cast<uint32_t>(late.machine.page_bytes), cpu.cache_line_bytes, nodes,
+                    late.topology.distances, cpu_nodes};
+  header.kernel = {late.machine.kernel_release, early.kernel.perf_event_paranoid,
+                   early.kernel.max_sample_rate, early.kernel.mlock_kib,
+                   early.kernel.transparent_hugepage, early.kernel.numa_balancing};
+  header.engines = engines;
+  header.options = control.settings->effective.view();
+  return writer.WriteHeader(header);
+}
+
+}  // namespace memagent::runtime

@@ -1,0 +1,132 @@
+#include "agent/runtime/observation.h"
+
+#include <charconv>
+#include <cstring>
+
+#include "agent/os/file.h"
+#include "agent/runtime/raw_thread.h"
+
+namespace memagent::runtime {
+namespace {
+
+base::String ReadThreadName(Tid tid) {
+  char path[64] = "/proc/self/task/";
+  char* end = std::to_chars(path + strlen(path), path + 48, tid).ptr;
+  memcpy(end, "/comm", 6);
+  const auto text = os::ReadFileHead(path, 64);
+  return text ? base::String(os::Trim(*text)) : base::String();
+}
+
+}  // namespace
+
+void Observation::NoteOutcome(const OpenOutcome& outcome, ThreadSummary& summary) {
+  if (!engine_.known) {
+    engine_ = {outcome.access, outcome.minor, outcome.error, outcome.failed_step,
+               outcome.ring_pages, true};
+  }
+  if (outcome.access != nullptr || selection_->access.count == 0) return;
+  const capture::EngineError why =
+      capture::ExplainEngineError(outcome.failed_step, outcome.error, paranoid_);
+  summary.not_sampled = base::String(why.meaning);
+  base::String text(why.meaning);
+  text.append(" ").append(why.remedy);
+  log_.Add(profile::Severity::kWarning, "thread_not_sampled", text);
+}
+
+void Observation::Adopt(ledger::ThreadRecord* record, uint32_t serial) {
+  const auto [it, fresh] = observers_.try_emplace(serial, record);
+  ThreadSummary& summary = summaries_[serial];
+  summary.tid = record->tid;
+  summary.main = record->is_main;
+  const OpenOutcome outcome = it->second.Open(*selection_, options_.ring_pages,
+                                              options_.fault_period);
+  NoteOutcome(outcome, summary);
+  record->observed.store(1, std::memory_order_release);
+  FutexWakeAll(record->observed);
+  const Nanos now = os::MonotonicNanos();
+  const Nanos started = clock_.ToNanos(record->start_tsc);
+  summary.started = started == 0 || started > now ? now : started;
+  summary.unobserved_nanos = now - summary.started;
+  summary.name = ReadThreadName(summary.tid);
+  attributor_.AddThread(serial, record->initial_sp, record->fs_base, record->is_main);
+  if (!record->is_main) attributor_.NameThread(serial, summary.name);
+  aggregator_.Thread(serial);
+}
+
+void Observation::AdoptNewThreads() {
+  ledger::ForEachThread([this](ledger::ThreadRecord* record) {
+    const uint32_t serial = record->serial.load(std::memory_order_acquire);
+    if (record->observed.load(std::memory_order_acquire) == 0) Adopt(record, serial);
+  });
+}
+
+bool Observation::ReadRings(base::Vector<PendingSample>& batch, uint64_t tick_nanos) {
+  bool busy = false;
+  for (auto& [serial, observer] : observers_) {
+    aggregate::Accounting& accounting = aggregator_.Thread(serial).accounting;
+    const size_t first = batch.size();
+    observer.Read(batch, accounting);
+    if (batch.size() > first) {
+      observer.BookLosses(accounting, std::span(batch).subspan(first));
+      observer.AdaptFaultPeriod(tick_nanos);
+    }
+    busy |= observer.was_busy();
+  }
+  return busy;
+}
+
+void Observation::UpdateSummary(uint32_t serial, const ThreadObserver& observer) {
+  ThreadSummary& summary = summaries_[serial];
+  summary.enabled_nanos = observer.enabled_nanos();
+  summary.running_nanos = observer.running_nanos();
+  summary.throttled = observer.throttled();
+}
+
+void Observation::Bury(uint32_t serial, ThreadObserver& observer) {
+  ledger::ThreadRecord* record = observer.record();
+  ThreadSummary& summary = summaries_[serial];
+  summary.ended = os::MonotonicNanos();
+  aggregate::Accounting& accounting = aggregator_.Thread(serial).accounting;
+  observer.BookLosses(accounting, {});
+  UpdateSummary(serial, observer);
+  for (size_t i = 0; i < kUntrackedReasonCount; ++i) {
+    accounting.untracked[i] += record->untracked.count[i].exchange(0, std::memory_order_relaxed);
+  }
+  record->counters.FlushAll();
+  attributor_.RemoveThread(serial);
+  ledger::ReleaseThread(record);
+}
+
+void Observation::BuryDeadThreads() {
+  for (auto it = observers_.begin(); it != observers_.end();) {
+    if (!it->second.IsGone(pid_)) {
+      ++it;
+      continue;
+    }
+    Bury(it->first, it->second);
+    it = observers_.erase(it);
+  }
+}
+
+void Observation::RefreshNames() {
+  for (auto& [serial, observer] : observers_) {
+    ThreadSummary& summary = summaries_[serial];
+    const base::String name = ReadThreadName(summary.tid);
+    if (!name.empty() && name != summary.name) {
+      summary.name = name;
+      aggregator_.Thread(serial);
+      if (!summary.main) attributor_.NameThread(serial, name);
+    }
+    observer.BookLosses(aggregator_.Thread(serial).accounting, {});
+    UpdateSummary(serial, observer);
+  }
+}
+
+void Observation::JitterPeriods() {
+  for (auto& [serial, observer] : observers_) {
+    random_ = random_ * 6364136223846793005ull + 1442695040888963407ull;  // Knuth's MMIX generator
+    observer.JitterPeriod(selection_->period_nanos, random_ >> 33);
+  }
+}
+
+}  // namespace memagent::runtime

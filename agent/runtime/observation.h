@@ -1,0 +1,95 @@
+// All host threads as the drain thread keeps them: the living with their events, and what is known
+// of each for the profile. Calling thread: the drain thread.
+#ifndef MEMAGENT_AGENT_RUNTIME_OBSERVATION_H_
+#define MEMAGENT_AGENT_RUNTIME_OBSERVATION_H_
+
+#include <cstdint>
+
+#include "agent/aggregate/aggregator.h"
+#include "agent/attribute/attributor.h"
+#include "agent/base/containers.h"
+#include "agent/base/options.h"
+#include "agent/capture/event_selection.h"
+#include "agent/os/clock.h"
+#include "agent/runtime/event_log.h"
+#include "agent/runtime/thread_observer.h"
+
+namespace memagent::runtime {
+
+// One thread, for the profile.
+struct ThreadSummary {
+  Tid tid = 0;
+  bool main = false;
+  Nanos started = 0;
+  Nanos ended = 0;  // 0: alive
+  uint64_t unobserved_nanos = 0;
+  uint64_t enabled_nanos = 0;
+  uint64_t running_nanos = 0;
+  uint64_t throttled = 0;
+  base::String name;
+  base::String not_sampled;  // why it has no access event, "" when it has
+};
+
+// How the events opened, from the first thread: the same for all unless a limit is hit.
+struct EngineInUse {
+  const capture::EventAttempt* access = nullptr;
+  const capture::EventAttempt* minor_faults = nullptr;
+  int error = 0;
+  capture::EngineStep failed_step = capture::EngineStep::kOpen;
+  uint64_t ring_pages = 0;
+  bool known = false;
+};
+
+class Observation {
+ public:
+  Observation(const base::Options& options, attribute::Attributor& attributor,
+              aggregate::Aggregator& aggregator, const os::TscClock& clock, EventLog& log,
+              int32_t pid)
+      : options_(options), attributor_(attributor), aggregator_(aggregator), clock_(clock),
+        log_(log), pid_(pid) {}
+
+  void SetSelection(const capture::EventSelection* selection, int paranoid) {
+    selection_ = selection;
+    paranoid_ = paranoid;
+  }
+
+  // Opens events for threads that registered since the last call and lets them go on.
+  void AdoptNewThreads();
+
+  // Empties every ring into `batch`; true when some ring was over a quarter full.
+  bool ReadRings(base::Vector<PendingSample>& batch, uint64_t tick_nanos);
+
+  // Gives back what belonged to threads that ended. Called after their last samples were taken.
+  void BuryDeadThreads();
+
+  void RefreshNames();
+  // Moves the sampling period of every thread a little, so that it can't lock onto a loop.
+  void JitterPeriods();
+
+  const base::OrderedMap<uint32_t, ThreadSummary>& threads() const { return summaries_; }
+  const EngineInUse& engine() const { return engine_; }
+  size_t living() const { return observers_.size(); }
+
+ private:
+  void Adopt(ledger::ThreadRecord* record, uint32_t serial);
+  void NoteOutcome(const OpenOutcome& outcome, ThreadSummary& summary);
+  void Bury(uint32_t serial, ThreadObserver& observer);
+  void UpdateSummary(uint32_t serial, const ThreadObserver& observer);
+
+  const base::Options& options_;
+  attribute::Attributor& attributor_;
+  aggregate::Aggregator& aggregator_;
+  const os::TscClock& clock_;
+  EventLog& log_;
+  int32_t pid_;
+  const capture::EventSelection* selection_ = nullptr;
+  int paranoid_ = 2;
+  base::OrderedMap<uint32_t, ThreadObserver> observers_;
+  base::OrderedMap<uint32_t, ThreadSummary> summaries_;
+  EngineInUse engine_;
+  uint64_t random_ = 0x2545f4914f6cdd1dull;
+};
+
+}  // namespace memagent::runtime
+
+#endif  // MEMAGENT_AGENT_RUNTIME_OBSERVATION_H_

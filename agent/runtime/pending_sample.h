@@ -1,0 +1,19 @@
+// A sample out of a ring, not yet resolved.
+#ifndef MEMAGENT_AGENT_RUNTIME_PENDING_SAMPLE_H_
+#define MEMAGENT_AGENT_RUNTIME_PENDING_SAMPLE_H_
+
+#include "agent/decode/sample.h"
+
+namespace memagent::runtime {
+
+struct PendingSample {
+  decode::RawSample raw;
+  uint32_t thread = 0;    // serial of its thread
+  uint64_t fs_base = 0;   // of its thread
+  bool is_fault = false;  // a page fault: raw.address is exact
+  double scale = 1;       // how many page faults this one stands for
+};
+
+}  // namespace memagent::runtime
+
+#endif  // MEMAGENT_AGENT_RUNTIME_PENDING_SAMPLE_H_

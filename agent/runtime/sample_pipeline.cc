@@ -1,0 +1,110 @@
+#include "agent/runtime/sample_pipeline.h"
+
+#include <algorithm>
+
+// Bounds of our own code, from the linker: time spent in the hooks is not the program's.
+extern "C" {
+[[gnu::visibility("hidden")]] extern const char __ehdr_start[];
+[[gnu::visibility("hidden")]] extern const char etext[];
+}
+
+namespace memagent::runtime {
+namespace {
+
+UnattributedReason ReasonOf(const decode::AccessResolver::Result& result) {
+  if (result.access.evidence == Evidence::kNone) return UnattributedReason::kNotMemory;
+  switch (result.why) {
+    case decode::Unresolved::kNoFunction:
+    case decode::Unresolved::kUnreadableCode:
+    case decode::Unresolved::kUndecodable: return UnattributedReason::kCodeUnreadable;
+    case decode::Unresolved::kAmbiguousPredecessor: return UnattributedReason::kPredecessorAmbiguous;
+    case decode::Unresolved::kNoDecoder: return UnattributedReason::kNoDecoder;
+    default: return UnattributedReason::kAddressUnknown;
+  }
+}
+
+// An access through the null page is a base register that was not a pointer.
+bool HasAddress(const decode::Access& access) {
+  return access.evidence != Evidence::kNone && access.address >= 4096;
+}
+
+}  // namespace
+
+bool SamplePipeline::IsAgentCode(uint64_t ip) const {
+  return ip >= reinterpret_cast<uint64_t>(__ehdr_start) && ip < reinterpret_cast<uint64_t>(etext);
+}
+
+NodeId SamplePipeline::NodeOfCpu(uint32_t cpu) const {
+  return topology_ == nullptr ? NodeId::kUnknown : topology_->NodeOfCpu(cpu);
+}
+
+void SamplePipeline::ResolveOne(const PendingSample& pending) {
+  aggregate::Accounting& accounting = aggregator_.Thread(pending.thread).accounting;
+  const auto drop = [&](DropReason reason) {
+    pending.is_fault ? accounting.DropFaults(reason, 1) : accounting.DropSamples(reason, 1);
+  };
+  if (pending.raw.time < settled_) return drop(DropReason::kLate);
+  if (IsAgentCode(pending.raw.ip)) return drop(DropReason::kAgentCode);
+  aggregate::ResolvedSample sample;
+  sample.thread = pending.thread;
+  sample.time = pending.raw.time;
+  sample.cpu = pending.raw.cpu;
+  sample.cpu_node = NodeOfCpu(pending.raw.cpu);
+  sample.scale = pending.scale;
+  if (pending.is_fault) {
+    sample.access = {Evidence::kExact, pending.raw.ip, pending.raw.address, 0, false, false};
+  } else {
+    const auto result = resolver_.Resolve(pending.raw, pending.fs_base);
+    sample.access = result.access;
+    sample.attribution.reason = ReasonOf(result);
+  }
+  if (HasAddress(sample.access)) {
+    const attribute::Moment moment = {clock_.ToTicks(pending.raw.time),
+                                      static_cast<uint64_t>(static_cast<double>(
+                                          clock_.ErrorBoundNanos()) / clock_.NanosPerTick())};
+    sample.attribution = attributor_.Attribute(sample.access.address, moment);
+  }
+  resolved_.push_back(sample);
+  is_fault_.push_back(pending.is_fault);
+}
+
+// On a one-node machine every page is on that node: nothing is asked.
+void SamplePipeline::AskNodes() {
+  if (topology_ == nullptr) return;
+  const bool one_node = topology_->nodes.size() == 1;
+  base::Vector<uint64_t> pages;
+  base::Vector<size_t> owners;
+  for (size_t i = 0; i < resolved_.size(); ++i) {
+    if (is_fault_[i] || !resolved_[i].attribution.attributed()) continue;
+    if (one_node) {
+      resolved_[i].memory_node = topology_->nodes[0].id;
+      continue;
+    }
+    pages.push_back(resolved_[i].access.address & ~uint64_t{4095});
+    owners.push_back(i);
+  }
+  if (pages.empty()) return;
+  base::Vector<os::PageAnswer> answers(pages.size());
+  page_nodes_.Lookup(pages, answers);
+  for (size_t i = 0; i < owners.size(); ++i) {
+    resolved_[owners[i]].memory_node = answers[i].node;
+    resolved_[owners[i]].page_not_present = answers[i].state == os::PageState::kNotPresent;
+  }
+}
+
+void SamplePipeline::Process(base::Vector<PendingSample>& batch) {
+  std::sort(batch.begin(), batch.end(), [](const PendingSample& a, const PendingSample& b) {
+    return a.raw.time < b.raw.time;
+  });
+  resolved_.clear();
+  is_fault_.clear();
+  for (const PendingSample& pending : batch) ResolveOne(pending);
+  AskNodes();
+  for (size_t i = 0; i < resolved_.size(); ++i) {
+    is_fault_[i] ? aggregator_.AddFault(resolved_[i]) : aggregator_.AddSample(resolved_[i]);
+  }
+  processed_ += batch.size();
+  batch.clear();
+}
+
+}  // namespace memagent::runtime

@@ -1,0 +1,134 @@
+#include "agent/runtime/session.h"
+
+#include <pthread.h>
+
+#include "agent/base/private_heap.h"
+#include "agent/base/syscall.h"
+#include "agent/capture/process_events.h"
+#include "agent/capture/real_symbols.h"
+#include "agent/capture/recorder.h"
+#include "agent/ledger/shadow_map.h"
+#include "agent/ledger/thread_state.h"
+#include "agent/os/zydis_library.h"
+#include "agent/runtime/drain.h"
+#include "agent/runtime/raw_thread.h"
+
+namespace memagent::runtime {
+namespace {
+
+constinit Settings settings;
+constinit SessionControl control;
+constinit std::atomic<bool> started{false};
+
+int32_t Pid() { return static_cast<int32_t>(base::Syscall(SYS_getpid)); }
+
+bool SoftwareEnginePossible() {
+  const std::string_view engine = settings.options.engine.view();
+  return engine == "auto" || engine == "software";
+}
+
+// One line on the host's stderr.
+void Say(std::string_view text) {
+  char line[1100];
+  size_t length = 0;
+  for (std::string_view part : {std::string_view("memagent: "), text.substr(0, 1024),
+                                std::string_view("\n")}) {
+    memcpy(line + length, part.data(), part.size());
+    length += part.size();
+  }
+  base::Syscall(SYS_write, 2, line, length);
+}
+
+// Waits until the drain thread is ready, or gone, for at most `millis`.
+void WaitReady(uint32_t stage, uint64_t millis) {
+  for (uint64_t waited = 0; waited < millis; ++waited) {
+    const uint32_t ready = control.ready.load(std::memory_order_acquire);
+    if (ready >= stage) return;
+    FutexWait(control.ready, ready, 1'000'000);
+  }
+}
+
+// Without a drain thread allocations are counted and written at the end, nothing is sampled.
+void StartDrain() {
+  control.ready.store(0);
+  control.end_requested.store(0);
+  control.end_done.store(0);
+  const long tid = StartRawThread(RunDrain, &control, control.drain_tid);
+  capture::SetDrainRunning(tid > 0);
+  if (tid > 0) WaitReady(2, 50);
+}
+
+bool KeepFromChildren() { return settings.options.follow.view() != "exec"; }
+
+constexpr capture::ProcessEvents kEvents = {EndSession, KeepFromChildren};
+
+// fork copies only the calling thread: locks don't exist, rings are not inherited (VM_DONTCOPY, and
+// descriptors are the drain thread's own), the parent's file is not ours.
+void AfterForkInChild() {
+  ++ledger::thread_state.depth;
+  ledger::SetHistoryWanted(false);
+  ledger::ForgetOtherThreads(nullptr);
+  ledger::thread_state.record = nullptr;
+  base::HeapReset();
+  capture::SetDrainRunning(false);
+  control.pid = Pid();
+  control.forked = true;
+  control.drain_tid.store(0);
+  --ledger::thread_state.depth;
+  if (settings.mode != Mode::kOn || settings.options.follow.view() == "no") {
+    capture::process_events.store(nullptr);
+    capture::SetRecording(false);
+    return;
+  }
+  capture::CurrentThread();
+  StartDrain();
+}
+
+}  // namespace
+
+void StartSession() {
+  if (started.exchange(true)) return;
+  capture::ResolveRealSymbols();
+  ++ledger::thread_state.depth;
+  ReadSettings(settings);
+  if (settings.mode != Mode::kOn) {
+    capture::SetRecording(false);
+    --ledger::thread_state.depth;
+    return;
+  }
+  if (SoftwareEnginePossible()) os::LoadZydis();
+  if (settings.problem_count > 0 && MaySpeak(settings)) {
+    for (size_t i = 0; i < settings.problem_count; ++i) Say(settings.problems[i].text);
+  }
+  pthread_atfork(nullptr, nullptr, AfterForkInChild);
+  control.pid = Pid();
+  control.settings = &settings;
+  --ledger::thread_state.depth;
+  capture::CurrentThread();
+  capture::process_events.store(&kEvents, std::memory_order_release);
+  StartDrain();
+}
+
+void EndSession(const char* how) {
+  if (control.settings == nullptr || control.pid != Pid()) return;
+  ++ledger::thread_state.depth;
+  control.end_how.store(how, std::memory_order_release);
+  const uint32_t mine = control.end_requested.fetch_add(1, std::memory_order_acq_rel) + 1;
+  if (control.drain_tid.load(std::memory_order_acquire) == 0) {
+    FinishInline(control);
+  } else {
+    capture::WakeDrain();
+    for (uint64_t waited = 0; waited < kEndMillis; waited += 10) {
+      const uint32_t done = control.end_done.load(std::memory_order_acquire);
+      if (done >= mine || control.drain_tid.load(std::memory_order_acquire) == 0) break;
+      FutexWait(control.end_done, done, 10'000'000);
+    }
+  }
+  if (control.announcement[0] != '\0') {
+    Say(control.announcement);
+    control.announcement[0] = '\0';
+  }
+  --ledger::thread_state.depth;
+}
+
+}  // namespace memagent::runtime

@@ -1,0 +1,45 @@
+// Whether a session runs in this process, and how: from the environment, read once.
+//
+// Calling thread: the one that runs the constructor, or the forking thread's child.
+#ifndef MEMAGENT_AGENT_RUNTIME_SETTINGS_H_
+#define MEMAGENT_AGENT_RUNTIME_SETTINGS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "agent/base/options.h"
+
+namespace memagent::runtime {
+
+enum class Mode : uint8_t {
+  kOn,
+  kOff,        // MEMAGENT=off
+  kSecure,     // set-uid or file capabilities: never active there
+  kNotFollowed  // option follow=: a child program that is not to be profiled
+};
+
+struct OptionProblem {
+  char text[256] = {};  // one sentence
+};
+
+struct Settings {
+  Mode mode = Mode::kOn;
+  base::Options options;
+  base::OptionString effective;  // MEMAGENT_OPTIONS as given
+  base::OptionString run_report;  // $MEMAGENT_RUN_REPORT: where to announce finished profiles
+  OptionProblem problems[8] = {};
+  size_t problem_count = 0;
+};
+
+// Fills `settings` from the environment. `environ` may not be set yet (preinit, pitfalls P03): then
+// /proc/self/environ is read.
+void ReadSettings(Settings& settings);
+
+// Whether the agent may write a line on stderr: only in the program that the user started (a child's
+// stderr may be somebody's input), and not under `memagent run`, which speaks itself. Reads the
+// parent's maps, about 100 us.
+bool MaySpeak(const Settings& settings);
+
+}  // namespace memagent::runtime
+
+#endif  // MEMAGENT_AGENT_RUNTIME_SETTINGS_H_

@@ -1,0 +1,65 @@
+#include "agent/runtime/site_counts.h"
+
+#include <algorithm>
+
+#include "agent/ledger/site_table.h"
+#include "agent/ledger/thread_record.h"
+
+namespace memagent::runtime {
+
+using attribute::RegionCounts;
+
+SiteCounts::SiteCounts(const attribute::RegionIndex& regions) : regions_(regions) {
+  AddThreads();
+  Sum();
+}
+
+void SiteCounts::AddThreads() {
+  ledger::ForEachThread([this](ledger::ThreadRecord* record) {
+    record->counters.ForEach([this](SiteId site, const ledger::SiteDelta& entry) {
+      constexpr auto kRelaxed = std::memory_order_relaxed;
+      Delta& delta = deltas_[static_cast<uint32_t>(site)];
+      delta.allocations += static_cast<uint64_t>(int64_t{entry.allocations.load(kRelaxed)});
+      delta.frees += static_cast<uint64_t>(int64_t{entry.frees.load(kRelaxed)});
+      delta.bytes_allocated += entry.bytes_allocated.load(kRelaxed);
+      delta.bytes_freed += entry.bytes_freed.load(kRelaxed);
+      delta.highest_peak = std::max(delta.highest_peak, entry.peak.load(kRelaxed));
+    });
+  });
+}
+
+RegionCounts SiteCounts::Of(SiteId site) const {
+  RegionCounts counts;
+  const auto region = regions_.counts().find(static_cast<uint32_t>(site));
+  if (region != regions_.counts().end()) return region->second;
+  const ledger::SiteCounters* total = ledger::CountersOf(site);
+  if (total == nullptr) return counts;
+  constexpr auto kRelaxed = std::memory_order_relaxed;
+  counts.allocations = total->allocations.load(kRelaxed);
+  counts.frees = total->frees.load(kRelaxed);
+  counts.bytes_allocated = total->bytes_allocated.load(kRelaxed);
+  counts.bytes_freed = total->bytes_freed.load(kRelaxed);
+  auto peak = total->bytes_peak.load(kRelaxed);
+  if (const auto it = deltas_.find(static_cast<uint32_t>(site)); it != deltas_.end()) {
+    const Delta& delta = it->second;
+    const auto live = static_cast<int64_t>(counts.bytes_allocated - counts.bytes_freed);
+    peak = std::max(peak, live + delta.highest_peak);
+    counts.allocations += delta.allocations;
+    counts.frees += delta.frees;
+    counts.bytes_allocated += delta.bytes_allocated;
+    counts.bytes_freed += delta.bytes_freed;
+  }
+  const auto live_now = static_cast<int64_t>(counts.bytes_allocated - counts.bytes_freed);
+  counts.bytes_peak = static_cast<uint64_t>(std::max({peak, live_now, int64_t{0}}));
+  return counts;
+}
+
+void SiteCounts::Sum() {
+  for (uint32_t id = 1; id <= ledger::SiteCount(); ++id) {
+    const RegionCounts counts = Of(SiteId{id});
+    allocations_ += counts.allocations;
+    live_blocks_ += counts.allocations - counts.frees;
+  }
+}
+
+}  // namespace memagent::runtime

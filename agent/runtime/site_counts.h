@@ -1,0 +1,44 @@
+// Allocation counters of every site at one moment: the global totals plus what threads have not
+// flushed yet. Calling thread: the drain thread.
+#ifndef MEMAGENT_AGENT_RUNTIME_SITE_COUNTS_H_
+#define MEMAGENT_AGENT_RUNTIME_SITE_COUNTS_H_
+
+#include <cstdint>
+
+#include "agent/attribute/region_index.h"
+#include "agent/base/containers.h"
+#include "agent/base/types.h"
+
+namespace memagent::runtime {
+
+class SiteCounts {
+ public:
+  // Reads the ledger now. Host threads run on: a thread in the middle of a flush may be seen twice
+  // or not at all for that one entry; the next checkpoint corrects it.
+  explicit SiteCounts(const attribute::RegionIndex& regions);
+
+  attribute::RegionCounts Of(SiteId site) const;
+  uint64_t allocations() const { return allocations_; }
+  uint64_t live_blocks() const { return live_blocks_; }
+
+ private:
+  struct Delta {
+    uint64_t allocations = 0;
+    uint64_t frees = 0;
+    uint64_t bytes_allocated = 0;
+    uint64_t bytes_freed = 0;
+    int64_t highest_peak = 0;  // of one thread's delta
+  };
+
+  void AddThreads();
+  void Sum();
+
+  const attribute::RegionIndex& regions_;
+  base::HashMap<uint32_t, Delta> deltas_;
+  uint64_t allocations_ = 0;
+  uint64_t live_blocks_ = 0;
+};
+
+}  // namespace memagent::runtime
+
+#endif  // MEMAGENT_AGENT_RUNTIME_SITE_COUNTS_H_

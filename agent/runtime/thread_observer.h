@@ -1,0 +1,109 @@
+// The perf events of one host thread: opened by the drain thread for the thread's id, in the drain
+// thread's own descriptor table, so that the host sees no descriptor and makes no system call.
+//
+//   access event (cpu-clock, ...) --+
+//   minor faults  --SET_OUTPUT------+--> one ring --> PendingSamples
+//   major faults  --SET_OUTPUT------+
+//
+// Calling thread: the drain thread.
+#ifndef MEMAGENT_AGENT_RUNTIME_THREAD_OBSERVER_H_
+#define MEMAGENT_AGENT_RUNTIME_THREAD_OBSERVER_H_
+
+#include <cstdint>
+#include <span>
+
+#include "agent/aggregate/accounting.h"
+#include "agent/base/containers.h"
+#include "agent/capture/engine_errors.h"
+#include "agent/capture/event_selection.h"
+#include "agent/decode/perf_record.h"
+#include "agent/ledger/thread_record.h"
+#include "agent/os/file.h"
+#include "agent/os/perf_event.h"
+#include "agent/os/perf_ring.h"
+#include "agent/runtime/pending_sample.h"
+
+namespace memagent::runtime {
+
+// What opening a thread's events came to.
+struct OpenOutcome {
+  const capture::EventAttempt* access = nullptr;  // the attempt that opened; nullptr: none
+  const capture::EventAttempt* minor = nullptr;
+  int error = 0;  // positive errno of what failed for the access event, 0 when it is open
+  capture::EngineStep failed_step = capture::EngineStep::kOpen;
+  uint64_t ring_pages = 0;
+};
+
+class ThreadObserver {
+ public:
+  explicit ThreadObserver(ledger::ThreadRecord* record) : record_(record) {}
+  ThreadObserver(const ThreadObserver&) = delete;
+  ThreadObserver& operator=(const ThreadObserver&) = delete;
+  ~ThreadObserver() { ring_.Unmap(); }
+
+  // `fault_period` 0 means adaptive. A ring too big for the locked-memory allowance is halved.
+  OpenOutcome Open(const capture::EventSelection& selection, uint64_t ring_pages,
+                   uint64_t fault_period);
+
+  // Appends what the ring holds to `batch`; broken records go to `accounting`.
+  void Read(base::Vector<PendingSample>& batch, aggregate::Accounting& accounting);
+
+  // Books what the kernel lost since the last call, event by event, and spreads lost page faults
+  // over those of this `batch` that came from this thread (from index `first`).
+  void BookLosses(aggregate::Accounting& accounting, std::span<PendingSample> fresh);
+
+  // Keeps first touch at about 1 % of the thread's time by widening the fault period while faults
+  // are many; does nothing when the period was given.
+  void AdaptFaultPeriod(uint64_t tick_nanos);
+
+  // A fixed interval can lock onto a loop: the next period is the nominal one +-1/16.
+  void JitterPeriod(uint64_t nominal, uint64_t random);
+
+  // The kernel says that the thread is gone.
+  bool IsGone(int32_t pid) const;
+
+  // Time the access event was enabled and running, refreshed by BookLosses.
+  uint64_t enabled_nanos() const { return counts_.enabled_nanos; }
+  uint64_t running_nanos() const { return counts_.running_nanos; }
+  uint64_t throttled() const { return throttled_; }
+  uint64_t fault_period() const { return fault_period_; }
+  ledger::ThreadRecord* record() const { return record_; }
+  // Whether the ring was over a quarter full at the last Read.
+  bool was_busy() const { return was_busy_; }
+
+ private:
+  struct Event {
+    os::UniqueFd fd;
+    uint64_t id = 0;
+    decode::RecordLayout layout;
+    uint64_t read_format = 0;
+    uint64_t lost_booked = 0;
+    uint64_t lost_in_records = 0;  // for kernels before 6.0, which keep no count
+  };
+
+  const capture::EventAttempt* OpenFirst(const capture::EventLadder& ladder, Event& event,
+                                         int& error);
+  const capture::EventAttempt* OpenFaults(const capture::EventLadder& ladder, Event& event);
+  bool MapRing(uint64_t pages, OpenOutcome& outcome);
+  void Take(std::span<const uint8_t> bytes, base::Vector<PendingSample>& batch,
+            aggregate::Accounting& accounting);
+  Event* EventWithId(uint64_t id);
+  // Records lost since the last call, from the kernel's count of this event.
+  uint64_t NewlyLost(Event& event);
+
+  ledger::ThreadRecord* record_;
+  Event access_;
+  Event minor_;
+  Event major_;
+  os::PerfRing ring_;
+  os::PerfCounts counts_;
+  uint64_t throttled_ = 0;
+  uint64_t fault_period_ = 1;
+  bool adapt_faults_ = false;
+  uint64_t faults_this_tick_ = 0;
+  bool was_busy_ = false;
+};
+
+}  // namespace memagent::runtime
+
+#endif  // MEMAGENT_AGENT_RUNTIME_THREAD_OBSERVER_H_
