@@ -1,5 +1,7 @@
 #include "agent/profile/reader.h"
 
+#include <google/protobuf/stubs/logging.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -153,6 +155,8 @@ LoadResult ParseProfile(std::string_view bytes, std::string_view name) {
     return Refuse(std::string(name) + " is bigger than any memagent profile (" +
                   std::to_string(kMaxFileBytes >> 20) + " MiB).");
   }
+  // What libprotobuf finds wrong is counted and reported here, not printed by it.
+  const google::protobuf::LogSilencer silence;
   FrameWalk walk(bytes);
   Merger merger(bytes.size());
   SequenceCheck sequence;
