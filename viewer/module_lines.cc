@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "viewer/concat.h"
+#include "viewer/variable_index.h"
 
 namespace memagent::viewer {
 namespace {
@@ -141,6 +142,16 @@ std::vector<InlineLevel> ModuleLines::At(uint64_t address) const {
   Dwarf_Die* cu = dwfl_module_addrdie(module_, shifted, &cu_bias);
   if (cu != nullptr) AddScopes(cu, shifted - cu_bias, levels);
   return levels;
+}
+
+InlineLevel ModuleLines::VariableAt(uint64_t address) {
+  if (!has_lines_) return {};
+  if (variables_ == nullptr) {
+    Dwarf_Addr dwarf_bias = 0;
+    variables_ = std::make_unique<VariableIndex>(dwfl_module_getdwarf(module_, &dwarf_bias));
+  }
+  const VariableIndex::Place place = variables_->Find(address);
+  return {"", place.file, place.line};
 }
 
 std::string ModuleLines::SymbolAt(uint64_t address) const {

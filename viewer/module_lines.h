@@ -3,6 +3,7 @@
 #define MEMAGENT_VIEWER_MODULE_LINES_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ struct InlineLevel {
   uint32_t line = 0;
 };
 
+class VariableIndex;  // variable_index.h
+
 // Opens the file at construction. Not copyable; single-threaded.
 class ModuleLines {
  public:
@@ -29,6 +32,9 @@ class ModuleLines {
 
   // Innermost first; empty when nothing is known about the address (an ELF address).
   std::vector<InlineLevel> At(uint64_t address) const;
+  // Where the variable at an ELF address is declared; an empty file when that is unknown. The first
+  // call reads all variables of the module.
+  InlineLevel VariableAt(uint64_t address);
   // The symbol that covers the address, "" if none.
   std::string SymbolAt(uint64_t address) const;
   // Why At() knows nothing, as "path: reason and remedy"; "" when it can answer.
@@ -40,7 +46,8 @@ class ModuleLines {
 
   Dwfl* session_ = nullptr;
   Dwfl_Module* module_ = nullptr;
-  uint64_t bias_ = 0;  // libdw's address minus ELF address
+  std::unique_ptr<VariableIndex> variables_;  // made when first asked for
+  uint64_t bias_ = 0;                         // libdw's address minus ELF address
   bool has_lines_ = false;
   std::string problem_;
 };

@@ -102,7 +102,7 @@ class SiteBuilder {
     SiteView site;
     site.profile_id = id;
     site.kind = KindWord(source.site.kind());
-    site.name = std::string(profile_.Text(source.site.name()));
+    site.name = Demangle(profile_.Text(source.site.name()));
     site.stack_cut = source.site.stack_cut();
     FillStack(source.site, site);
     FillCounters(source, site);
@@ -123,13 +123,19 @@ class SiteBuilder {
     }
     site.stack_cut = site.stack_cut || stack != 0;
     site.where = OwnFrame(site);
+    if (source.kind() == memagent::v1::GLOBAL) {
+      const CodeLine place = symbolizer_.ResolveVariable(source.module(), source.address());
+      site.where.file = place.file;
+      site.where.line = place.line;
+    }
   }
 
   // Named after the first frame that is the program's own; the innermost when all are plumbing.
   static CodeLine OwnFrame(const SiteView& site) {
     CodeLine named;
     if (site.stack.empty() || !site.name.empty()) {
-      named.function = named.short_function = site.name;
+      named.function = site.name;
+      named.short_function = site.kind == "global" ? ShortName(site.name) : site.name;
       return named;
     }
     const auto own = std::find_if(site.stack.begin(), site.stack.end(), [](const CodeLine& line) {

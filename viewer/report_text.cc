@@ -127,11 +127,15 @@ class SiteTable {
         {"LIVE", Align::kRight, 4, false, 0, 0},    {"ALLOCS", Align::kRight, 2, false, 0, 0},
         {"SAMPLES", Align::kRight, 0, false, 0, 0}, {"SHARE", Align::kRight, 0, false, 0, 0}};
     if (view.HasRemote()) columns.push_back({"REMOTE", Align::kRight, 0, false, 0, 0});
-    const std::string legend =
-        Concat(terminal.Pick("▇", "#"), " remote ", terminal.Pick("░", "."), " local");
-    columns.push_back({view.HasRemote() ? legend : "", Align::kLeft, 3, true,
-                       view.HasRemote() ? DisplayWidth(legend) : 6, 24});
+    const std::string legend = BarLegend(view, terminal);
+    columns.push_back(
+        {legend, Align::kLeft, 3, true, std::max(kNarrowestBar, DisplayWidth(legend)), kWidestBar});
     return columns;
+  }
+
+  static std::string BarLegend(const View& view, const Terminal& terminal) {
+    if (!view.HasRemote()) return "";
+    return Concat(terminal.Pick("▇", "#"), " remote ", terminal.Pick("░", "."), " local");
   }
 
   double Length(uint64_t samples) const { return Share(samples, std::max(longest_, uint64_t{1})); }
@@ -202,24 +206,35 @@ class SiteTable {
   }
 
   std::string Footnotes(size_t rows) const {
-    std::string text =
-        Concat("Share: of ", GroupedCount(view_.tally.MemorySamples()),
-               " samples of memory accesses, ", terminal_.glyphs().plus_minus, " 95 % interval.");
+    std::vector<std::string> notes = {Concat(
+        "Share: of ", GroupedCount(view_.tally.MemorySamples()), " samples of memory accesses, ",
+        terminal_.glyphs().plus_minus, " its 95 % interval.")};
     if (const uint64_t idle = view_.tally.NotMemory(); idle > 0) {
-      Append(text, " Another ", GroupedCount(idle),
-             " found no memory access under way and are in no share.");
+      notes.push_back(Concat(GroupedCount(idle),
+                             " more samples found no memory access under way: in no share."));
     }
-    if (weak_) Append(text, " * Under ", kWeakSamples, " samples: a hint only.");
-    const std::vector<std::string> left_out = table_.LeftOut(terminal_);
-    if (!left_out.empty()) {
-      text += " Not shown at this width:";
-      for (const std::string& name : left_out) Append(text, " ", name);
-      text += " (--width 120).";
+    if (weak_) notes.push_back(Concat("* Under ", kWeakSamples, " samples: a hint only."));
+    if (rows < view_.sites.size()) notes.push_back("All sites: --all.");
+    if (const std::string names = LeftOutNames(); !names.empty()) {
+      notes.push_back(Concat("Left out at this width: ", names, " (--width 120)."));
     }
-    if (rows < view_.sites.size()) text += " All rows: --all.";
-    return terminal_.Paint(Wrap(text, terminal_.width, 0), Ink::kDim) + "\n";
+    std::string text;
+    for (const std::string& note : notes) Append(text, Wrap(note, terminal_.width, 0), "\n");
+    return terminal_.Paint(text, Ink::kDim);
   }
 
+  // Without the bar, which only shows again what the share says.
+  std::string LeftOutNames() const {
+    std::string names;
+    for (const std::string& name : table_.LeftOut(terminal_)) {
+      if (name == BarLegend(view_, terminal_)) continue;
+      Append(names, names.empty() ? "" : ", ", name);
+    }
+    return names;
+  }
+
+  static constexpr size_t kNarrowestBar = 6;
+  static constexpr size_t kWidestBar = 24;
   static constexpr size_t kNoteIndent = 6;
 
   const View& view_;

@@ -59,6 +59,15 @@ std::vector<CodeLine> Symbolizer::Compute(uint32_t frame_id) {
   return lines;
 }
 
+CodeLine Symbolizer::ResolveVariable(uint32_t module_id, uint64_t address) {
+  CodeLine line;
+  if (module_id == 0) return line;
+  const InlineLevel place = LinesOf(module_id).VariableAt(address);
+  line.file = place.file;
+  line.line = place.line;
+  return line;
+}
+
 std::vector<std::string> Symbolizer::Notes() const {
   std::vector<std::string> notes;
   for (const auto& [id, lines] : modules_) {

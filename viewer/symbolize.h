@@ -31,6 +31,9 @@ class Symbolizer {
   // line.
   const std::vector<CodeLine>& Resolve(uint32_t frame_id);
 
+  // Where a variable of a module is declared; function and module are left empty.
+  CodeLine ResolveVariable(uint32_t module_id, uint64_t address);
+
   // For each module whose lines were wanted and are not there: why, and what helps.
   std::vector<std::string> Notes() const;
 

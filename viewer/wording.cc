@@ -66,8 +66,7 @@ std::string SiteName(const SiteView& site, const Terminal& terminal) {
 
 std::string SiteLocation(const SiteView& site, const Terminal& terminal) {
   if (site.kind == "stack") return "stack";
-  return site.stack.empty() ? LocationText(site.where, terminal)
-                            : LocationText(site.where, terminal);
+  return LocationText(site.where, terminal);
 }
 
 std::string EngineText(const View& view, const Terminal& terminal) {

@@ -20,6 +20,9 @@ constexpr uint32_t kFirstLine = __LINE__;
 }
 constexpr uint32_t kLastLine = __LINE__;
 
+constexpr uint32_t kVariableLine = __LINE__ + 1;
+int g_marked_variable[1000];
+
 namespace memagent::viewer {
 namespace {
 
@@ -104,6 +107,15 @@ TEST_F(SymbolizeSelf, ReturnAddressBelongsToTheByteBeforeIt) {
   EXPECT_NE(Symbolizer(first).Resolve(1).back().short_function, "MarkedFunction");
   const profile::Profile second = ProfileOf(self_, false, 1);
   EXPECT_EQ(Symbolizer(second).Resolve(1).back().short_function, "MarkedFunction");
+}
+
+TEST_F(SymbolizeSelf, VariableHasItsDeclarationsLine) {
+  const profile::Profile profile = ProfileOf(self_, true, 0);
+  const auto address = reinterpret_cast<uint64_t>(&g_marked_variable) - self_.bias;
+  const CodeLine line = Symbolizer(profile).ResolveVariable(1, address);
+  EXPECT_EQ(std::filesystem::path(line.file).filename(), "symbolize_test.cc");
+  EXPECT_EQ(line.line, kVariableLine);
+  EXPECT_EQ(Symbolizer(profile).ResolveVariable(1, address + 4).file, "");
 }
 
 TEST_F(SymbolizeSelf, OtherBuildGivesNoLinesAndSaysSo) {
