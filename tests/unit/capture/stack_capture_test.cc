@@ -128,14 +128,17 @@ TEST(StackCapture, DeeperThanLimitKeepsInnermostFramesAndIsCut) {
   asm volatile("");
   return id;
 }
+// What stands before and after the calls differs, so that compilers don't merge them.
 [[gnu::noinline]] StackId TwoCallSites(bool first) {
   StackId id;
   if (first) {
+    asm volatile("");
+    id = Callee();
+    asm volatile("nop");
+  } else {
+    asm volatile("nop");
     id = Callee();
     asm volatile("");
-  } else {
-    id = Callee();
-    asm volatile("nop");  // differs, so that the two calls are not merged
   }
   return id;
 }

@@ -14,7 +14,25 @@
 #include "agent/capture/frame_start.h"
 #include "agent/capture/stack_capture.h"
 
+#if defined(__has_feature)
+#define MEMAGENT_HAS_FEATURE(feature) __has_feature(feature)
+#else
+#define MEMAGENT_HAS_FEATURE(feature) 0
+#endif
+
 namespace memagent::capture {
+
+#if defined(__SANITIZE_THREAD__) || MEMAGENT_HAS_FEATURE(thread_sanitizer)
+inline constexpr bool kThreadSanitizer = true;
+#else
+inline constexpr bool kThreadSanitizer = false;
+#endif
+#if defined(__SANITIZE_ADDRESS__) || MEMAGENT_HAS_FEATURE(address_sanitizer)
+inline constexpr bool kAddressSanitizer = true;
+#else
+inline constexpr bool kAddressSanitizer = false;
+#endif
+inline constexpr bool kSanitizer = kThreadSanitizer || kAddressSanitizer;
 
 using Frames = std::vector<uintptr_t>;  // return addresses, innermost first
 

@@ -40,6 +40,7 @@ void ComparingHandler(int) {
 }
 
 TEST(StackCapture, SignalHandlerIsCrossed) {
+  if (kThreadSanitizer) GTEST_SKIP() << "TSan delays signals and runs the handler itself";
   Install(SIGTRAP, ComparingHandler, 0);
   Trap();
   Install(SIGUSR1, ComparingHandler, 0);
@@ -47,6 +48,7 @@ TEST(StackCapture, SignalHandlerIsCrossed) {
 }
 
 TEST(StackCapture, HandlerOnAlternateStackIsCrossed) {
+  if (kThreadSanitizer) GTEST_SKIP() << "TSan delays signals and runs the handler itself";
   std::vector<char> memory(64 * 1024);
   stack_t stack{};
   stack.ss_sp = memory.data();
@@ -85,6 +87,7 @@ void TimerHandler(int) {
 
 // The interrupted instruction is anywhere: in prologues, epilogues and the PLT.
 TEST(StackCapture, InterruptedAnywhereMatchesBacktrace) {
+  if (kThreadSanitizer) GTEST_SKIP() << "TSan delays signals and runs the handler itself";
   BacktraceFrom(0);  // glibc loads libgcc_s now, not in the handler
   Install(SIGALRM, TimerHandler, SA_RESTART);
   const itimerval on{{0, 500}, {0, 500}};
@@ -139,6 +142,7 @@ void RunOnStack(void* stack, size_t size, void (*body)()) {
 }
 
 TEST(StackCapture, CoroutineMatchesOraclesUpToItsEntry) {
+  if (kThreadSanitizer) GTEST_SKIP() << "TSan does not know swapcontext";
   void* stack = MapStack(64 * 1024);
   RunOnStack(stack, 64 * 1024, [] { ExpectSameStack(TestCache()); });
   munmap(stack, 64 * 1024);
@@ -146,6 +150,7 @@ TEST(StackCapture, CoroutineMatchesOraclesUpToItsEntry) {
 
 // The same addresses, once with a page of stack above and once with nothing mapped there.
 TEST(StackCapture, CoroutineStackReplacedByShorterOneDoesNotFault) {
+  if (kThreadSanitizer) GTEST_SKIP() << "TSan does not know swapcontext";
   constexpr size_t kLong = 4 * 64 * 1024;
   char* memory = static_cast<char*>(MapStack(kLong));
   for (int round = 0; round < 3; ++round) {
@@ -185,9 +190,7 @@ size_t StackBytesUsed(StackCache* cache) {
 }
 
 TEST(StackCapture, UsesLessThanTwoKilobytesOfStack) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "sanitizers enlarge frames";
-#endif
+  if (kSanitizer) GTEST_SKIP() << "sanitizers enlarge frames";
   FlushStackCaches();  // rules are compiled again: the deepest path
   const size_t cached = StackBytesUsed(TestCache());
   FlushStackCaches();

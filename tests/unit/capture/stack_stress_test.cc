@@ -12,11 +12,7 @@
 namespace memagent::capture {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int kRounds = 2000;
-#else
-constexpr int kRounds = 70000;  // three captures each
-#endif
+constexpr int kRounds = kSanitizer ? 2000 : 70000;  // at least three captures each
 
 struct Random {
   uint64_t state;
@@ -135,7 +131,7 @@ TEST(StackStress, RandomCallTreesMatchBacktrace) {
   RunTree(tree, kRounds);
   const StackStatistics after = ReadStackStatistics();
   EXPECT_EQ(tree.mismatches, 0u);
-  EXPECT_EQ(tree.captures, static_cast<uint64_t>(kRounds) * 3);
+  EXPECT_GE(tree.captures, static_cast<uint64_t>(kRounds) * 3);
   EXPECT_GT(after.hits - before.hits, tree.captures / 4);
   EXPECT_GT(after.misses - before.misses, 1000u);
   printf("%lu captures, mean depth %.1f, %.1f %% hits, %u trie nodes\n", tree.captures,
