@@ -46,7 +46,7 @@ def require_library():
     library = pathlib.Path(sys.argv[1])
     if not library.exists():
         sys.exit(f'{library} is not built: build the target memagent_so')
-    return str(library)
+    return str(library.resolve())
 
 
 def golden(name):
