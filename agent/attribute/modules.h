@@ -96,7 +96,7 @@ class Modules final : public StaticNames {
   static std::string_view NameOf(Record& record, const os::ElfObject& object);
 
   base::OrderedMap<uint32_t, Record> records_;  // nodes don't move: views into them stay good
-  const Module none_;
+  const Module none_ = {};
   base::Vector<Range> live_;  // ascending
   base::Vector<Range> gone_;  // newest first
 };
