@@ -146,7 +146,7 @@ void DescribeStackSlot(const Decoded& decoded, bool is_visible, Instruction& out
 
 void DescribeMemory(const Decoded& decoded, Instruction& out) {
   const ZydisDecodedOperand* operand = ChooseOperand(decoded);
-  if (operand == nullptr || IsNop(decoded)) return;
+  if (operand == nullptr || out.is_nop) return;
   const ZydisMnemonic m = decoded.instruction.mnemonic;
   out.accesses_memory = true;
   out.address = ExpressionOf(*operand, decoded, out.pc);
@@ -322,6 +322,7 @@ std::optional<Instruction> X86Decoder::Decode(uint64_t pc, std::span<const std::
   out.is_repeated = out.is_string && (decoded.instruction.attributes & kRepeatPrefixes) != 0;
   out.is_compare = decoded.instruction.mnemonic == ZYDIS_MNEMONIC_CMP ||
                    decoded.instruction.mnemonic == ZYDIS_MNEMONIC_TEST;
+  out.is_nop = IsNop(decoded);
   DescribeMemory(decoded, out);
   DescribeOperation(decoded, out);
   return out;

@@ -99,6 +99,7 @@ struct Instruction {
   bool is_store = false;
   bool is_string = false;
   bool is_repeated = false;  // rep, repe, repne before a string instruction
+  bool is_nop = false;
   bool writes_flags = false;
   bool is_compare = false;  // cmp or test, also with a memory operand: may fuse with a jcc
 

@@ -17,10 +17,26 @@ std::optional<Instruction> FusedCompare(const Instruction& jump, const FunctionL
   return *compare;
 }
 
+// Whether the instruction at `pc` is a nop that only pads after code that does not fall through:
+// the entries of a procedure linkage table share one unwind entry and are padded like that.
+bool IsUnreachablePadding(uint64_t pc, const FunctionLayout& layout,
+                          InstructionCache& instructions) {
+  while (layout.BranchesTo(pc).empty()) {
+    const Instruction* found = instructions.At(pc);
+    if (found == nullptr) return false;
+    if (!found->is_nop) return !found->FallsThrough();
+    const std::optional<uint64_t> previous = layout.Previous(pc);
+    if (!previous) return false;
+    pc = *previous;
+  }
+  return false;
+}
+
 void AddFallThrough(uint64_t ip, const FunctionLayout& layout, InstructionCache& instructions,
                     Predecessors& out) {
   const std::optional<uint64_t> previous = layout.Previous(ip);
   if (!previous) return;
+  if (IsUnreachablePadding(*previous, layout, instructions)) return;
   const Instruction* found = instructions.At(*previous);
   if (found == nullptr || !found->FallsThrough()) return;
   out.has_fall_through = true;

@@ -606,6 +606,19 @@ TEST_F(AccessResolverTest, SwitchLabelIsUnknown) {
   EXPECT_EQ(result.why, Unresolved::kAmbiguousPredecessor);
 }
 
+TEST_F(AccessResolverTest, PaddingAfterJumpIsNoPredecessor) {
+  const auto result = Resolve(
+      {
+          {"ff 25 00 01 00 00", "jmp *0x100(%rip)"},
+          {"66 90", "xchg %ax,%ax"},
+          {"90", "nop"},
+          {"ff 25 00 02 00 00", "jmp *0x200(%rip)"},
+      },
+      3);
+  EXPECT_EQ(result.access.evidence, Evidence::kPcOnly);
+  EXPECT_EQ(result.why, Unresolved::kAmbiguousPredecessor);
+}
+
 TEST_F(AccessResolverTest, AfterSystemCallAccessesNothing) {
   const auto result = Resolve(
       {
