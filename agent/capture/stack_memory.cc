@@ -76,6 +76,12 @@ bool StackReader::Prove(uintptr_t address) {
   return true;
 }
 
+bool IsFirstFrame(uintptr_t sp) {
+  if (&__libc_stack_end == nullptr) return false;
+  // The start code aligns the stack pointer down to 16.
+  return sp >= (reinterpret_cast<uintptr_t>(__libc_stack_end) & ~uintptr_t{15});
+}
+
 uintptr_t AlwaysReadableEnd(uintptr_t sp, const ProvenPages& pages) {
   if (sp >= pages.own_low && sp < pages.own_high) return pages.own_high & ~uintptr_t{7};
   return PageOf(sp - 1) + kPageSize;

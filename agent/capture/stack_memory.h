@@ -69,6 +69,11 @@ class StackReader {
   uintptr_t high_;
 };
 
+// Whether a frame that ends at `sp` is the first of the process: nothing but arguments and
+// environment lies above the stack pointer the kernel started with. The loader's start code, under
+// which static constructors run, has no unwind information and is recognised by this.
+bool IsFirstFrame(uintptr_t sp);
+
 // Words that stay readable whenever a frame of this thread starts at `sp` again: the page of the
 // return address below sp, and the thread's own stack. End of that range above sp.
 uintptr_t AlwaysReadableEnd(uintptr_t sp, const ProvenPages& pages);

@@ -153,6 +153,7 @@ Step Walker::UpSignal() {
 // Code without unwind information: its rbp is believed when it points up the stack to a return
 // address into code that has some. Such a frame is always counted: its caller may be missing.
 Step Walker::UpByFramePointer() {
+  if (IsFirstFrame(frame_.sp)) return Step::kEnd;
   ++result_.uncovered;
   NotRepeatable();
   uintptr_t caller = 0;
