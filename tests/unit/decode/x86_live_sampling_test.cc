@@ -4,8 +4,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdio>
+#include <ctime>
 #include <functional>
 #include <numeric>
 #include <random>
@@ -23,7 +23,7 @@ constexpr uint64_t kSampleType = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_
                                  PERF_SAMPLE_REGS_USER | PERF_SAMPLE_IDENTIFIER;
 constexpr uint64_t kPeriodNanos = 250'000;
 constexpr size_t kArrayBytes = size_t{32} << 20;
-constexpr auto kTimePerKernel = std::chrono::milliseconds(400);
+constexpr uint64_t kCpuNanosPerKernel = 250'000'000;  // processor time, whatever else runs
 
 // 32 MiB of touched memory, far beyond the caches' share of one thread.
 class Array {
@@ -91,6 +91,12 @@ void LinkRandomly(uint64_t* words) {
   return index;
 }
 
+uint64_t CpuNanos() {
+  timespec now = {};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
 struct Counts {
   uint64_t by_evidence[kEvidenceCount] = {};
   uint64_t by_reason[kUnresolvedCount] = {};
@@ -121,9 +127,9 @@ class LiveSampling : public ::testing::Test {
   }
 
   Counts Sample(const Array& array, const std::function<void()>& run_briefly) {
-    const auto end = std::chrono::steady_clock::now() + kTimePerKernel;
+    const uint64_t end = CpuNanos() + kCpuNanosPerKernel;
     os::EnablePerfEvent(fd_);
-    while (std::chrono::steady_clock::now() < end) run_briefly();
+    while (CpuNanos() < end) run_briefly();
     os::DisablePerfEvent(fd_);
     Counts counts;
     ring_.Drain([&](std::span<const uint8_t> bytes) {
