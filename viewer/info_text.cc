@@ -222,7 +222,7 @@ class Info {
     if (load.chunks_missing > 0) Line("missing", Plural(load.chunks_missing, "chunk"));
     if (load.truncated) Line("truncated", "yes: it ends inside a chunk");
     if (load.bad_references > 0) Line("lost names", GroupedCount(load.bad_references));
-    for (const std::string& note : view_.symbol_notes) Line("no lines", Safe(note));
+    for (const SymbolNote& note : view_.symbol_notes) Line("no lines", Safe(note.text));
   }
 
   const View& view_;

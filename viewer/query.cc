@@ -122,7 +122,7 @@ class SiteBuilder {
       stack = node.parent;
     }
     site.stack_cut = site.stack_cut || stack != 0;
-    site.where = OwnFrame(site);
+    site.where = OwnFrame(site, profile_.Text(source.name()) != site.name);
     if (source.kind() == memagent::v1::GLOBAL) {
       const CodeLine place = symbolizer_.ResolveVariable(source.module(), source.address());
       site.where.file = place.file;
@@ -131,11 +131,12 @@ class SiteBuilder {
   }
 
   // Named after the first frame that is the program's own; the innermost when all are plumbing.
-  static CodeLine OwnFrame(const SiteView& site) {
+  static CodeLine OwnFrame(const SiteView& site, bool mangled) {
     CodeLine named;
     if (site.stack.empty() || !site.name.empty()) {
       named.function = site.name;
-      named.short_function = site.kind == "global" ? ShortName(site.name) : site.name;
+      // Only mangled names have something to shorten; others may be "[rest of libfoo.so]".
+      named.short_function = mangled ? ShortName(site.name) : site.name;
       return named;
     }
     const auto own = std::find_if(site.stack.begin(), site.stack.end(), [](const CodeLine& line) {

@@ -264,14 +264,21 @@ std::string NextCommand(const View& view, const ReportOptions& options, const Te
   return Concat("Next:  memagent report --by code ", file, "\n");
 }
 
+// Whether a site that the report is about would be better told with the lines of this module. That
+// a system library has none is ordinary, and only said by `info`.
+bool IsMissed(const View& view, const SymbolNote& note) {
+  return std::any_of(view.sites.begin(), view.sites.end(), [&](const SiteView& site) {
+    if (site.share < kDetailShare) return false;
+    const bool code = !site.code.empty() && site.code.front().where.module == note.module;
+    return code || site.where.module == note.module;
+  });
+}
+
 std::string SymbolNotes(const View& view, const Terminal& terminal) {
-  constexpr size_t kMost = 3;
   std::string text;
-  for (size_t i = 0; i < std::min(kMost, view.symbol_notes.size()); ++i) {
-    Append(text, "No lines: ", Wrap(terminal.Safe(view.symbol_notes[i]), terminal.width, 10), "\n");
-  }
-  if (view.symbol_notes.size() > kMost) {
-    Append(text, "No lines: ", view.symbol_notes.size() - kMost, " more, see memagent info.\n");
+  for (const SymbolNote& note : view.symbol_notes) {
+    if (!IsMissed(view, note)) continue;
+    Append(text, "No lines: ", Wrap(terminal.Safe(note.text), terminal.width, 10), "\n");
   }
   return text.empty() ? "" : Concat("\n", terminal.Paint(text, Ink::kDim));
 }

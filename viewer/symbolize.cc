@@ -1,6 +1,6 @@
 #include "viewer/symbolize.h"
 
-#include <algorithm>
+#include <map>
 
 #include "viewer/function_name.h"
 #include "viewer/module_lines.h"
@@ -68,14 +68,15 @@ CodeLine Symbolizer::ResolveVariable(uint32_t module_id, uint64_t address) {
   return line;
 }
 
-std::vector<std::string> Symbolizer::Notes() const {
-  std::vector<std::string> notes;
+std::vector<SymbolNote> Symbolizer::Notes() const {
+  std::map<std::string, std::string> notes;
   for (const auto& [id, lines] : modules_) {
-    if (!lines->problem().empty()) notes.push_back(lines->problem());
+    const std::string path(profile_.Text(profile_.modules[id].path()));
+    if (!lines->problem().empty()) notes[path] = lines->problem();
   }
-  std::sort(notes.begin(), notes.end());
-  notes.erase(std::unique(notes.begin(), notes.end()), notes.end());
-  return notes;
+  std::vector<SymbolNote> result;
+  for (const auto& [module, text] : notes) result.push_back({module, text});
+  return result;
 }
 
 }  // namespace memagent::viewer

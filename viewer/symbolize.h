@@ -34,8 +34,8 @@ class Symbolizer {
   // Where a variable of a module is declared; function and module are left empty.
   CodeLine ResolveVariable(uint32_t module_id, uint64_t address);
 
-  // For each module whose lines were wanted and are not there: why, and what helps.
-  std::vector<std::string> Notes() const;
+  // For each module whose lines were wanted and are not there; by path.
+  std::vector<SymbolNote> Notes() const;
 
  private:
   ModuleLines& LinesOf(uint32_t module_id);

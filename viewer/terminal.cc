@@ -32,6 +32,18 @@ bool DetectColor() {
   return isatty(STDOUT_FILENO) == 1;
 }
 
+// A number and its unit stay on one line.
+bool IsUnit(std::string_view word) {
+  while (!word.empty() && std::string_view(",.;:)").find(word.back()) != std::string_view::npos) {
+    word.remove_suffix(1);
+  }
+  for (const std::string_view unit :
+       {"%", "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "s", "ms", "us", "ns", "pts"}) {
+    if (word == unit) return true;
+  }
+  return false;
+}
+
 std::string_view EscapeOf(Ink ink) {
   switch (ink) {
     case Ink::kBold:
@@ -95,7 +107,12 @@ std::string Wrap(std::string_view text, size_t width, size_t indent) {
   std::vector<std::string> words;
   while (!text.empty()) {
     const size_t end = std::min(text.find(' '), text.size());
-    if (end > 0) words.emplace_back(text.substr(0, end));
+    const std::string_view word = text.substr(0, end);
+    if (!words.empty() && IsUnit(word)) {
+      Append(words.back(), " ", word);
+    } else if (!word.empty()) {
+      words.emplace_back(word);
+    }
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return WrapItems(words, width, indent);

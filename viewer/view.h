@@ -135,6 +135,12 @@ struct Quality {
   std::vector<std::string> reasons;  // a sentence each; empty for kGood
 };
 
+// Why a module's lines are missing, and what helps.
+struct SymbolNote {
+  std::string module;  // path
+  std::string text;    // one sentence
+};
+
 struct View {
   profile::Profile profile;                           // header, events, own cost
   std::string engine;                                 // "ibs", "pebs", "spe", "software", "none"
@@ -148,7 +154,7 @@ struct View {
   std::vector<SiteView> sites;  // most samples first
   uint64_t located_samples = 0;
   uint64_t remote_samples = 0;
-  std::vector<std::string> symbol_notes;  // why lines are missing, a sentence each
+  std::vector<SymbolNote> symbol_notes;
   Quality quality;
 
   bool HasRemote() const { return node_count > 1; }

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "tests/unit/viewer/sample_profiles.h"
+#include "viewer/diff_text.h"
 #include "viewer/info_text.h"
 #include "viewer/report_text.h"
 
@@ -59,6 +60,29 @@ TEST(Golden, ReportOfTwoNodesAt120Columns) {
 TEST(Golden, ReportInAsciiAt80Columns) {
   ExpectGolden(Report(2, Columns(80, Charset::kAscii)), "report_ascii_80.txt");
 }
+
+// The stencil before and after its grid was spread over both nodes, and a buffer added.
+std::string DiffOfTwoRuns(const Terminal& terminal) {
+  const View before = ViewOf(StencilBytes(2));
+  View after = ViewOf(StencilBytes(2));
+  SiteView& grid = after.sites[0];
+  after.tally.attributed -= 3000;
+  after.tally.seen -= 3000;
+  after.wall_nanos -= 1'500'000'000;
+  grid.samples -= 3000;
+  grid.located_samples -= 3000;
+  grid.remote_samples = 200;
+  after.located_samples -= 3000;
+  after.remote_samples = 200;
+  after.sites[1].stack[2].function = "read_all";
+  after.sites[2].kind = "tls";
+  const Diff diff = Compare(before, after);
+  return DiffText(diff, {before, "before.memagent"}, {after, "after.memagent"}, false, terminal);
+}
+
+TEST(Golden, DiffAt80Columns) { ExpectGolden(DiffOfTwoRuns(Columns(80)), "diff_80.txt"); }
+
+TEST(Golden, DiffAt120Columns) { ExpectGolden(DiffOfTwoRuns(Columns(120)), "diff_120.txt"); }
 
 TEST(Golden, InfoAt80Columns) {
   ExpectGolden(InfoText(ViewOf(StencilBytes(2)), Columns(80)), "info_80.txt");

@@ -124,7 +124,7 @@ TEST_F(SymbolizeSelf, OtherBuildGivesNoLinesAndSaysSo) {
   Symbolizer symbolizer(profile);
   EXPECT_EQ(symbolizer.Resolve(1).front().file, "");
   ASSERT_EQ(symbolizer.Notes().size(), 1u);
-  EXPECT_EQ(symbolizer.Notes()[0],
+  EXPECT_EQ(symbolizer.Notes()[0].text,
             self_.path + " has changed since it was recorded: profile the new build.");
 }
 
@@ -132,7 +132,7 @@ TEST(Symbolize, MissingModuleGivesNoLinesAndSaysSo) {
   const profile::Profile profile = ProfileOf({"/no/such/file", "id", 0}, true, 0);
   Symbolizer symbolizer(profile);
   EXPECT_EQ(symbolizer.Resolve(1).size(), 1u);
-  EXPECT_EQ(symbolizer.Notes()[0],
+  EXPECT_EQ(symbolizer.Notes()[0].text,
             "/no/such/file is not on this machine: report where it was recorded.");
 }
 

@@ -98,6 +98,10 @@ TEST(Wrap, BreaksAtSpacesWithHangingIndent) {
   EXPECT_EQ(Wrap("longer", 3, 0), "longer");
 }
 
+TEST(Wrap, NumberAndUnitStayTogether) {
+  EXPECT_EQ(Wrap("aaa 512 KiB, b", 8, 0), "aaa\n512 KiB,\nb");
+}
+
 TEST(Terminal, PaintsOnlyWithColor) {
   Terminal terminal;
   EXPECT_EQ(terminal.Paint("x", Ink::kBold), "x");
