@@ -7,12 +7,15 @@
 namespace memagent::capture {
 namespace {
 
-// Twelve bytes: parent, the low half of pc, and the high half with two flags. The flags are
-// stored last, with release: a reader that sees kReady sees the rest.
-struct Node {
+// Parent, the low half of pc, and the high half with two flags. The flags are stored last, with
+// release: a reader that sees kReady sees the rest. `last_child` is the child that was asked for
+// last, or 0: most of the time it is asked for again, and then neither the hash nor its table is
+// touched (new nodes of one stack are neighbours in memory).
+struct alignas(16) Node {
   std::atomic<uint32_t> parent;
   std::atomic<uint32_t> pc_low;
   std::atomic<uint32_t> pc_high_and_flags;
+  std::atomic<uint32_t> last_child;
 };
 constexpr uint32_t kReady = uint32_t{1} << 31;
 constexpr uint32_t kCut = uint32_t{1} << 30;
@@ -24,14 +27,14 @@ constinit std::atomic<Node*> chunks[kChunks] = {};
 constinit std::atomic<uint32_t> node_count{0};
 constinit std::atomic<uint64_t> full_count{0};
 
-// The hash table grows by levels instead of moving: buckets of 8 slots, each level 4 times the
-// last. A frame lives in the first level whose bucket had room, so old frames (the outer ones, in
-// every stack) are found in the first cache line. Slots are never emptied, so an empty slot
-// proves absence from it and from all later levels.
+// The hash table grows by levels instead of moving: buckets of 8 slots, each level 16 times the
+// last (64 KiB, 1 MiB, 16 MiB). A frame lives in the first level whose bucket had room, so old
+// frames (the outer ones, in every stack) are found in the first cache line. Slots are never
+// emptied, so an empty slot proves absence from its level and from all later ones.
 constexpr size_t kBucketSlots = 8;
-constexpr size_t kLevels = 5;
-constexpr unsigned kFirstLevelBits = 14;  // 64 KiB
-constexpr unsigned kLevelGrowthBits = 2;
+constexpr size_t kLevels = 3;
+constexpr unsigned kFirstLevelBits = 14;
+constexpr unsigned kLevelGrowthBits = 4;
 constinit std::atomic<std::atomic<uint32_t>*> levels[kLevels] = {};
 
 // A slot: node id, and 11 bits of the hash that spare most look-ups of other frames' nodes.
@@ -123,6 +126,14 @@ bool IsNode(uint32_t id, uint32_t parent, uintptr_t pc) {
   return Read(id, value) && value.parent == parent && value.pc == pc;
 }
 
+// The child of `parent` asked for last when it is the one for `pc`, else 0.
+uint32_t LastChild(uint32_t parent, uintptr_t pc) {
+  const Node* node = NodeAt(parent);
+  if (node == nullptr) return 0;
+  const uint32_t child = node->last_child.load(std::memory_order_relaxed);
+  return child != 0 && IsNode(child, parent, pc) ? child : 0;
+}
+
 // Looks in one bucket, and adds to it when it has room. `fresh` is the node made for the frame, if
 // any so far. Returns the id, or 0: the bucket is full of others, or no room for nodes.
 uint32_t FindOrAdd(std::atomic<uint32_t>* bucket, uint64_t hash, uint32_t parent, uintptr_t pc,
@@ -144,22 +155,33 @@ uint32_t FindOrAdd(std::atomic<uint32_t>* bucket, uint64_t hash, uint32_t parent
   return 0;
 }
 
-}  // namespace
-
-StackId InternFrame(StackId parent, uintptr_t pc) {
-  const auto above = static_cast<uint32_t>(parent);
-  pc &= (uintptr_t{1} << 48) - 1;
-  const uint64_t hash = HashFrame(above, pc);
+uint32_t FindOrAddInLevels(uint32_t parent, uintptr_t pc) {
+  const uint64_t hash = HashFrame(parent, pc);
   uint32_t fresh = 0;
   for (size_t level = 0; level < kLevels; ++level) {
     std::atomic<uint32_t>* slots = LevelAt(level);
     if (slots == nullptr) break;
     const size_t bucket = BucketOf(hash, LevelBits(level));
-    const uint32_t id = FindOrAdd(slots + bucket * kBucketSlots, hash, above, pc, fresh);
-    if (id != 0) return StackId{id};
+    const uint32_t id = FindOrAdd(slots + bucket * kBucketSlots, hash, parent, pc, fresh);
+    if (id != 0) return id;
   }
-  full_count.fetch_add(1, std::memory_order_relaxed);
-  return parent;
+  return 0;
+}
+
+}  // namespace
+
+StackId InternFrame(StackId parent, uintptr_t pc) {
+  const auto above = static_cast<uint32_t>(parent);
+  pc &= (uintptr_t{1} << 48) - 1;
+  uint32_t id = LastChild(above, pc);
+  if (id != 0) return StackId{id};
+  id = FindOrAddInLevels(above, pc);
+  if (id == 0) {
+    full_count.fetch_add(1, std::memory_order_relaxed);
+    return parent;
+  }
+  if (Node* node = NodeAt(above)) node->last_child.store(id, std::memory_order_relaxed);
+  return StackId{id};
 }
 
 StackId CutRoot() { return InternFrame(StackId::kNone, 0); }
