@@ -35,6 +35,9 @@ constexpr size_t kBucketSlots = 8;
 constexpr size_t kLevels = 3;
 constexpr unsigned kFirstLevelBits = 14;
 constexpr unsigned kLevelGrowthBits = 4;
+// The last level has nowhere to overflow to: there a frame may also be in the next buckets. A full
+// trie fills half of its slots; a run of 64 full buckets does not happen.
+constexpr size_t kLastLevelBuckets = 64;
 constinit std::atomic<std::atomic<uint32_t>*> levels[kLevels] = {};
 
 // A slot: node id, and 11 bits of the hash that spare most look-ups of other frames' nodes.
@@ -135,7 +138,9 @@ uint32_t LastChild(uint32_t parent, uintptr_t pc) {
 }
 
 // Looks in one bucket, and adds to it when it has room. `fresh` is the node made for the frame, if
-// any so far. Returns the id, or 0: the bucket is full of others, or no room for nodes.
+// any so far. Returns the id; 0 when the bucket is full of others; kNoRoom when the frame is
+// nowhere and there is no room for its node.
+constexpr uint32_t kNoRoom = ~uint32_t{0};
 uint32_t FindOrAdd(std::atomic<uint32_t>* bucket, uint64_t hash, uint32_t parent, uintptr_t pc,
                    uint32_t& fresh) {
   for (size_t i = 0; i < kBucketSlots; ++i) {
@@ -143,7 +148,7 @@ uint32_t FindOrAdd(std::atomic<uint32_t>* bucket, uint64_t hash, uint32_t parent
     uint32_t seen = slot.load(std::memory_order_acquire);
     if (seen == 0) {
       if (fresh == 0) fresh = NewNode(parent, pc);
-      if (fresh == 0) return 0;
+      if (fresh == 0) return kNoRoom;
       if (slot.compare_exchange_strong(seen, fresh | TagOf(hash), std::memory_order_acq_rel)) {
         return fresh;
       }
@@ -161,9 +166,14 @@ uint32_t FindOrAddInLevels(uint32_t parent, uintptr_t pc) {
   for (size_t level = 0; level < kLevels; ++level) {
     std::atomic<uint32_t>* slots = LevelAt(level);
     if (slots == nullptr) break;
-    const size_t bucket = BucketOf(hash, LevelBits(level));
-    const uint32_t id = FindOrAdd(slots + bucket * kBucketSlots, hash, parent, pc, fresh);
-    if (id != 0) return id;
+    const size_t buckets = (size_t{1} << LevelBits(level)) / kBucketSlots;
+    const size_t first = BucketOf(hash, LevelBits(level));
+    for (size_t i = 0; i < (level + 1 == kLevels ? kLastLevelBuckets : 1); ++i) {
+      std::atomic<uint32_t>* bucket = slots + (first + i) % buckets * kBucketSlots;
+      const uint32_t id = FindOrAdd(bucket, hash, parent, pc, fresh);
+      if (id == kNoRoom) return 0;
+      if (id != 0) return id;
+    }
   }
   return 0;
 }

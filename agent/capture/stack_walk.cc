@@ -32,21 +32,21 @@ class Walker {
   WalkResult Run(uintptr_t* pcs);
 
  private:
-  Step Up();
+  Step Up(FrameStart& frame, UnwindRule rule);
   Step UpRare(UnwindRule rule);
-  Step UpFrom(uintptr_t cfa, UnwindRule rule);
+  Step UpFrom(FrameStart& frame, uintptr_t cfa, UnwindRule rule);
   Step UpSignal();
   Step UpByFramePointer();
   Step Uncovered();
   bool UseFp();
   bool Deref(uintptr_t address, uintptr_t& cfa);
-  bool LoadCallerFp(uintptr_t cfa, UnwindRule rule);
+  bool LoadCallerFp(FrameStart& frame, uintptr_t cfa, UnwindRule rule);
   int Record(uintptr_t slot, uintptr_t value);
   void NotRepeatable() {
     if (trail_ != nullptr) trail_->repeatable = false;
   }
 
-  FrameStart frame_;
+  FrameStart frame_;  // current only while a rare step is taken, see Run
   StackReader& reader_;
   WalkTrail* trail_;
   WalkResult result_;
@@ -55,28 +55,69 @@ class Walker {
   bool interrupted_ = false;  // pc is not a return address
 };
 
+[[gnu::always_inline]] inline bool Walker::LoadCallerFp(FrameStart& frame, uintptr_t cfa,
+                                                        UnwindRule rule) {
+  if (rule.fp_mode() == FpMode::kSame) return true;
+  if (rule.fp_mode() == FpMode::kLost) {
+    fp_known_ = false;
+    return true;
+  }
+  uintptr_t slot = cfa + static_cast<uintptr_t>(rule.fp_offset());
+  if (rule.fp_mode() == FpMode::kAtFp) {
+    if (!UseFp()) return false;
+    slot = frame.fp + static_cast<uintptr_t>(rule.fp_offset());
+  }
+  uintptr_t saved = 0;
+  if (!reader_.Load(slot, saved)) return false;
+  fp_source_ = Record(slot | WalkTrail::kOptional, saved);
+  fp_known_ = true;
+  frame.fp = saved;
+  return true;
+}
+
+[[gnu::always_inline]] inline Step Walker::UpFrom(FrameStart& frame, uintptr_t cfa,
+                                                  UnwindRule rule) {
+  uintptr_t caller = 0;
+  if (!LoadCallerFp(frame, cfa, rule)) return Step::kCut;
+  const uintptr_t slot = cfa - 8;
+  if (!reader_.Load(slot, caller)) return Step::kCut;
+  Record(slot, caller);
+  frame.pc = caller;
+  frame.sp = cfa;
+  interrupted_ = false;
+  if (caller - 1 < kUserSpaceEnd - 1) return Step::kNext;
+  return caller == 0 ? Step::kEnd : Step::kCut;
+}
+
+// The frame is kept in registers: each step waits for the last one's load, and a detour through
+// memory would add to every frame.
 WalkResult Walker::Run(uintptr_t* pcs) {
+  FrameStart frame = frame_;
+  size_t depth = 0;
   while (true) {
-    pcs[result_.depth++] = frame_.pc + (interrupted_ ? 1 : 0);
-    const Step step = Up();
-    if (step == Step::kNext && result_.depth < kMaxStackDepth) continue;
+    pcs[depth++] = frame.pc + (interrupted_ ? 1 : 0);
+    const Step step = Up(frame, LookUpRule(frame.pc - (interrupted_ ? 0 : 1)));
+    if (step == Step::kNext && depth < kMaxStackDepth) continue;
+    result_.depth = depth;
     result_.cut = step != Step::kEnd;
     return result_;
   }
 }
 
-Step Walker::Up() {
-  const UnwindRule rule = LookUpRule(frame_.pc - (interrupted_ ? 0 : 1));
+[[gnu::always_inline]] inline Step Walker::Up(FrameStart& frame, UnwindRule rule) {
   if (rule.kind() == RuleKind::kSp) [[likely]] {
-    return UpFrom(frame_.sp + static_cast<uintptr_t>(rule.cfa_offset()), rule);
+    return UpFrom(frame, frame.sp + static_cast<uintptr_t>(rule.cfa_offset()), rule);
   }
   if (rule.kind() == RuleKind::kFp) {
     if (!UseFp()) return Uncovered();
-    const uintptr_t cfa = frame_.fp + static_cast<uintptr_t>(rule.cfa_offset());
-    if (cfa - frame_.sp > kMaxTrustedStep) NotRepeatable();
-    return UpFrom(cfa, rule);
+    const uintptr_t cfa = frame.fp + static_cast<uintptr_t>(rule.cfa_offset());
+    if (cfa - frame.sp > kMaxTrustedStep) NotRepeatable();
+    return UpFrom(frame, cfa, rule);
   }
-  return UpRare(rule);
+  frame_ = frame;
+  const Step step = UpRare(rule);
+  frame = frame_;
+  return step;
 }
 
 [[gnu::noinline]] Step Walker::UpRare(UnwindRule rule) {
@@ -88,12 +129,12 @@ Step Walker::Up() {
     case RuleKind::kFpDeref:
       if (!UseFp() || !Deref(frame_.fp + offset, cfa)) return Uncovered();
       if (cfa - frame_.sp > kMaxTrustedStep) NotRepeatable();
-      return UpFrom(cfa, rule);
+      return UpFrom(frame_, cfa, rule);
     case RuleKind::kSpDeref:
       if (!Deref(frame_.sp + offset, cfa)) return Uncovered();
-      return UpFrom(cfa, rule);
+      return UpFrom(frame_, cfa, rule);
     case RuleKind::kPlt:
-      return UpFrom(frame_.sp + ((frame_.pc & 15) >= offset / 8 ? 16 : 8), rule);
+      return UpFrom(frame_, frame_.sp + ((frame_.pc & 15) >= offset / 8 ? 16 : 8), rule);
     case RuleKind::kSignal:
       return UpSignal();
     case RuleKind::kNoInfo:
@@ -101,38 +142,6 @@ Step Walker::Up() {
     default:
       return Uncovered();
   }
-}
-
-inline Step Walker::UpFrom(uintptr_t cfa, UnwindRule rule) {
-  uintptr_t caller = 0;
-  if (!LoadCallerFp(cfa, rule)) return Step::kCut;
-  const uintptr_t slot = cfa - 8;
-  if (!reader_.Load(slot, caller)) return Step::kCut;
-  Record(slot, caller);
-  frame_.pc = caller;
-  frame_.sp = cfa;
-  interrupted_ = false;
-  if (caller - 1 < kUserSpaceEnd - 1) return Step::kNext;
-  return caller == 0 ? Step::kEnd : Step::kCut;
-}
-
-inline bool Walker::LoadCallerFp(uintptr_t cfa, UnwindRule rule) {
-  if (rule.fp_mode() == FpMode::kSame) return true;
-  if (rule.fp_mode() == FpMode::kLost) {
-    fp_known_ = false;
-    return true;
-  }
-  uintptr_t slot = cfa + static_cast<uintptr_t>(rule.fp_offset());
-  if (rule.fp_mode() == FpMode::kAtFp) {
-    if (!UseFp()) return false;
-    slot = frame_.fp + static_cast<uintptr_t>(rule.fp_offset());
-  }
-  uintptr_t saved = 0;
-  if (!reader_.Load(slot, saved)) return false;
-  fp_source_ = Record(slot | WalkTrail::kOptional, saved);
-  fp_known_ = true;
-  frame_.fp = saved;
-  return true;
 }
 
 // The kernel saved all registers; what ran before may be anywhere, also on another stack.

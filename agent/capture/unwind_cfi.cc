@@ -22,7 +22,7 @@ enum class Where : uint8_t {
 
 struct Column {
   Where where = Where::kSame;
-  int64_t offset = 0;
+  int32_t offset = 0;
 };
 
 // The canonical frame address: an expression of one register; kOther until defined.
@@ -49,6 +49,7 @@ class Machine {
   bool StepState(uint8_t opcode);
   bool Advance(uint64_t delta);
   void DefineCfa(uint64_t dwarf_register, int64_t offset);
+  void MoveCfa(int64_t offset) { DefineCfa(row_.cfa.dwarf_register, offset); }
   void Set(uint64_t column, Where where, int64_t offset = 0);
   void SetExpression(uint64_t column, MemoryView expression);
   void Restore(uint64_t column);
@@ -122,10 +123,10 @@ bool Machine::StepCfa(uint8_t opcode, EhReader& reader) {
       DefineCfa(reader.Unsigned(), row_.cfa.offset);
       return true;
     case 0x0e:  // def_cfa_offset
-      row_.cfa.offset = static_cast<int64_t>(reader.Unsigned());
+      MoveCfa(static_cast<int64_t>(reader.Unsigned()));
       return true;
     case 0x13:  // def_cfa_offset_sf
-      row_.cfa.offset = Factored(static_cast<uint64_t>(reader.Signed()));
+      MoveCfa(Factored(static_cast<uint64_t>(reader.Signed())));
       return true;
     case 0x0f:  // def_cfa_expression
       row_.cfa = RecogniseExpression(reader.Block(reader.Unsigned()));
@@ -195,14 +196,16 @@ bool Machine::Advance(uint64_t delta) {
 }
 
 void Machine::DefineCfa(uint64_t dwarf_register, int64_t offset) {
-  row_.cfa.shape = dwarf_register < 32 ? ExpressionShape::kRegister : ExpressionShape::kOther;
+  const bool usable = dwarf_register < 32 && FitsInOffset(offset);
+  row_.cfa.shape = usable ? ExpressionShape::kRegister : ExpressionShape::kOther;
   row_.cfa.dwarf_register = static_cast<uint8_t>(dwarf_register & 31);
-  row_.cfa.offset = offset;
+  row_.cfa.offset = static_cast<int32_t>(offset);
 }
 
 void Machine::Set(uint64_t column, Where where, int64_t offset) {
-  if (column == kRbp) row_.rbp = {where, offset};
-  if (column == kRip) row_.rip = {where, offset};
+  const Column value{FitsInOffset(offset) ? where : Where::kOther, static_cast<int32_t>(offset)};
+  if (column == kRbp) row_.rbp = value;
+  if (column == kRip) row_.rip = value;
 }
 
 void Machine::SetExpression(uint64_t column, MemoryView expression) {
@@ -253,7 +256,7 @@ UnwindRule RuleFromRow(const Row& row) {
     return PlainRule(RuleKind::kUncovered);
   }
   // A PLT threshold is 0..15: stored times 8 because rules hold multiples of 8.
-  const int64_t cfa_offset = kind == RuleKind::kPlt ? row.cfa.offset * 8 : row.cfa.offset;
+  const int64_t cfa_offset = int64_t{row.cfa.offset} * (kind == RuleKind::kPlt ? 8 : 1);
   const FpMode fp_mode = FpModeOf(row.rbp);
   const bool has_offset = fp_mode == FpMode::kAtCfa || fp_mode == FpMode::kAtFp;
   return PackRule(kind, cfa_offset, fp_mode, has_offset ? row.rbp.offset : 0);

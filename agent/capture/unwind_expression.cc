@@ -16,7 +16,7 @@ constexpr uint8_t kRsp = 7;
 constexpr uint8_t kRip = 16;
 
 // What follows "breg7 8" in a PLT rule, given that the bytes match; offset is the threshold.
-bool ReadPltTail(EhReader& reader, int64_t& threshold) {
+bool ReadPltTail(EhReader& reader, int32_t& threshold) {
   if (reader.Byte() != kBreg0 + kRip || reader.Signed() != 0) return false;
   if (reader.Byte() != kLit0 + 15 || reader.Byte() != kAnd) return false;
   const uint8_t literal = reader.Byte();
@@ -34,8 +34,9 @@ CfiExpression RecogniseExpression(MemoryView bytes) {
   if (base < kBreg0 || base >= kBregEnd) return {};
   CfiExpression result;
   result.dwarf_register = static_cast<uint8_t>(base - kBreg0);
-  result.offset = reader.Signed();
-  if (!reader.ok()) return {};
+  const int64_t offset = reader.Signed();
+  if (!reader.ok() || !FitsInOffset(offset)) return {};
+  result.offset = static_cast<int32_t>(offset);
   if (reader.AtEnd()) {
     result.shape = ExpressionShape::kRegister;
     return result;
@@ -45,7 +46,7 @@ CfiExpression RecogniseExpression(MemoryView bytes) {
     result.shape = ExpressionShape::kDeref;
     return result;
   }
-  int64_t threshold = 0;
+  int32_t threshold = 0;
   if (result.dwarf_register == kRsp && result.offset == 8 && ReadPltTail(reader, threshold)) {
     return {ExpressionShape::kPlt, kRsp, threshold};
   }

@@ -21,8 +21,10 @@ enum class ExpressionShape : uint8_t {
 struct CfiExpression {
   ExpressionShape shape = ExpressionShape::kOther;
   uint8_t dwarf_register = 0;
-  int64_t offset = 0;
+  int32_t offset = 0;  // an offset that needs more is kOther: no frame is 2 GiB large
 };
+
+constexpr bool FitsInOffset(int64_t offset) { return offset == static_cast<int32_t>(offset); }
 
 CfiExpression RecogniseExpression(MemoryView bytes);
 

@@ -89,7 +89,10 @@ TEST(StackTrie, ThreadsAgreeOnIds) {
 int FillTrie() {
   const StackId root = InternFrame(StackId::kNone, 0x6000);
   StackId last = root;
-  for (uint64_t i = 0; i < kMaxStackNodes + 1000u; ++i) last = InternFrame(root, 0x10000000 + i);
+  const uint64_t room = kMaxStackNodes - StackCount();
+  for (uint64_t i = 0; i < room; ++i) last = InternFrame(root, 0x10000000 + i);
+  if (StackTrieFullCount() != 0) return 6;  // every node has its place
+  for (uint64_t i = 0; i < 1000; ++i) last = InternFrame(root, 0x20000000 + i);
   if (last != root) return 1;                 // no room: the parent comes back
   if (StackTrieFullCount() < 1000) return 2;  // and is counted
   if (StackCount() != kMaxStackNodes) return 3;
