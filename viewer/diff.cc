@@ -92,6 +92,18 @@ class Matcher {
   std::vector<DiffRow> rows_;
 };
 
+// What the samples of the two runs weigh against each other.
+TwoTotals Weights(const View& before, const View& after) {
+  const std::optional<SampleWeight> a = WeightOfSample(before);
+  const std::optional<SampleWeight> b = WeightOfSample(after);
+  TwoTotals totals;
+  if (a && b && a->unit == b->unit) {
+    totals.weight_before = a->amount;
+    totals.weight_after = b->amount;
+  }
+  return totals;
+}
+
 void JudgeRow(DiffRow& row, uint64_t whole_before, uint64_t whole_after) {
   row.samples.whole_before = whole_before;
   row.samples.whole_after = whole_after;
@@ -105,7 +117,9 @@ void JudgeRow(DiffRow& row, uint64_t whole_before, uint64_t whole_after) {
     row.remote.part_after = row.after->remote_samples;
     row.remote.whole_after = row.after->located_samples;
   }
-  row.verdict = JudgeChange(row.samples);
+  row.totals.samples_before = row.samples.part_before;
+  row.totals.samples_after = row.samples.part_after;
+  row.verdict = JudgeChange(row.samples, row.totals);
   if (row.verdict == Verdict::kNotEnoughSamples) return;
   if (row.before == nullptr) row.verdict = Verdict::kNew;
   if (row.after == nullptr) row.verdict = Verdict::kGone;
@@ -164,9 +178,10 @@ double DiffRow::LargerShare() const {
                   Share(samples.part_after, samples.whole_after));
 }
 
-std::optional<double> NanosPerSample(const View& view) {
-  if (!view.engine_record || view.engine_record->period_unit() != "ns") return std::nullopt;
-  return static_cast<double>(view.engine_record->period());
+std::optional<SampleWeight> WeightOfSample(const View& view) {
+  if (!view.engine_record || view.engine_record->period() == 0) return std::nullopt;
+  return SampleWeight{static_cast<double>(view.engine_record->period()),
+                      view.engine_record->period_unit()};
 }
 
 Diff Compare(const View& before, const View& after) {
@@ -175,7 +190,9 @@ Diff Compare(const View& before, const View& after) {
   matcher.Match(FunctionKey, MatchedBy::kFunction);
   Diff diff;
   diff.rows = matcher.Finish();
+  const TwoTotals weights = Weights(before, after);
   for (DiffRow& row : diff.rows) {
+    row.totals = weights;
     JudgeRow(row, before.tally.MemorySamples(), after.tally.MemorySamples());
     Count(diff, row);
   }

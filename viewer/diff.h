@@ -22,6 +22,7 @@ struct DiffRow {
   MatchedBy matched_by = MatchedBy::kNothing;
   TwoShares samples;  // of each run's memory samples
   TwoShares remote;   // of the site's located samples
+  TwoTotals totals;   // weighted with WeightOfSample(); with 1 when the runs' units differ
   Verdict verdict = Verdict::kNotEnoughSamples;
 
   const SiteView& any() const { return before != nullptr ? *before : *after; }
@@ -46,8 +47,12 @@ struct Diff {
 // function and kind. The result points into the views.
 Diff Compare(const View& before, const View& after);
 
-// What one sample stands for, in nanoseconds of CPU time; nothing when the engine can't tell.
-std::optional<double> NanosPerSample(const View& view);
+// What one sample stands for, in the engine's period unit; nothing without an engine.
+struct SampleWeight {
+  double amount = 1;
+  std::string unit;  // "ns": of CPU time
+};
+std::optional<SampleWeight> WeightOfSample(const View& view);
 
 }  // namespace memagent::viewer
 

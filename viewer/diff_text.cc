@@ -102,20 +102,28 @@ class DiffReport {
     return table.Render(terminal_);
   }
 
+  // Whether samples of both runs can be told as CPU time.
+  bool HasTime() const {
+    const std::optional<SampleWeight> a = WeightOfSample(before_.view);
+    const std::optional<SampleWeight> b = WeightOfSample(after_.view);
+    return a && b && a->unit == "ns" && b->unit == "ns";
+  }
+
+  static std::string TimeOf(double weight, uint64_t samples) {
+    return HumanDuration(static_cast<uint64_t>(weight * static_cast<double>(samples)));
+  }
+
   void AddMemoryTime(Table& table) const {
-    const std::optional<double> a = NanosPerSample(before_.view);
-    const std::optional<double> b = NanosPerSample(after_.view);
     const uint64_t x = before_.view.tally.MemorySamples();
     const uint64_t y = after_.view.tally.MemorySamples();
-    if (!a || !b) {
+    if (!HasTime()) {
       return AddTotal(table, "memory samples", static_cast<double>(x), static_cast<double>(y),
                       GroupedCount(x), GroupedCount(y));
     }
-    const double before = *a * static_cast<double>(x);
-    const double after = *b * static_cast<double>(y);
-    AddTotal(table, "sampled memory time", before, after,
-             HumanDuration(static_cast<uint64_t>(before)),
-             HumanDuration(static_cast<uint64_t>(after)));
+    const double a = WeightOfSample(before_.view)->amount;
+    const double b = WeightOfSample(after_.view)->amount;
+    AddTotal(table, "sampled memory time", a * static_cast<double>(x), b * static_cast<double>(y),
+             TimeOf(a, x), TimeOf(b, y));
   }
 
   void AddRemote(Table& table) const {
@@ -134,6 +142,10 @@ class DiffReport {
                                    {"BEFORE", Align::kRight, 0, false, 0, 0},
                                    {"AFTER", Align::kRight, 0, false, 0, 0},
                                    {"CHANGE pts", Align::kRight, 0, false, 0, 0}};
+    if (HasTime()) {
+      columns.push_back(
+          {Concat("TIME ", terminal_.glyphs().becomes), Align::kRight, 2, false, 0, 0});
+    }
     if (remote_) {
       columns.push_back(
           {Concat("REMOTE ", terminal_.glyphs().becomes), Align::kRight, 1, false, 0, 0});
@@ -174,8 +186,8 @@ class DiffReport {
     std::vector<Cell> cells = {Text(""), Text(std::move(name)),
                                Text(Percent(Share(s.part_before, s.whole_before))),
                                Text(Percent(Share(s.part_after, s.whole_after))), Text(Change(s))};
-    if (remote_) cells.push_back(Text("-"));
-    cells.push_back(Text(std::string(VerdictWord(JudgeChange(s)))));
+    if (HasTime()) cells.push_back(Text(""));
+    if (remote_) cells.push_back(Text(""));
     table.AddRow(std::move(cells));
   }
 
@@ -204,8 +216,9 @@ class DiffReport {
 
   std::string Matching(bool all) const {
     std::string text = Concat(
-        "Shares of each run's memory samples; a site can gain share because others lost theirs. ",
-        terminal_.glyphs().plus_minus, " is the 95 % interval of the change. Matched ",
+        "Shares of each run's memory samples; ", terminal_.glyphs().plus_minus,
+        " is the 95 % interval of the change. Better and worse: both the share and the samples "
+        "themselves changed that way, by more than chance. Matched ",
         Percent(Share(diff_.matched_samples_before, before_.view.tally.attributed)), " and ",
         Percent(Share(diff_.matched_samples_after, after_.view.tally.attributed)),
         " of the attributed samples: ", Plural(diff_.matched_by_stack, "site"), " by call stack, ",
@@ -233,6 +246,14 @@ Json SharesJson(const TwoShares& shares) {
           {"samples_after", shares.part_after}};
 }
 
+Json TotalsJson(const TwoTotals& totals) {
+  const Interval interval = ChangeInterval(totals);
+  return {{"before", totals.weight_before * static_cast<double>(totals.samples_before)},
+          {"after", totals.weight_after * static_cast<double>(totals.samples_after)},
+          {"change", totals.Change()},
+          {"change_interval", Json::array({interval.low, interval.high})}};
+}
+
 Json RowJson(const DiffRow& row) {
   constexpr const char* kMatched[] = {"call_stack", "function", "nothing"};
   const SiteView& site = row.any();
@@ -245,6 +266,7 @@ Json RowJson(const DiffRow& row) {
           {"matched_by", kMatched[static_cast<size_t>(row.matched_by)]},
           {"share", SharesJson(row.samples)},
           {"remote_share", SharesJson(row.remote)},
+          {"total", TotalsJson(row.totals)},
           {"verdict", VerdictWord(row.verdict)}};
 }
 

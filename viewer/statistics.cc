@@ -43,6 +43,18 @@ Interval DifferenceInterval(const TwoShares& s) {
           std::min(1.0, change + Hypotenuse(a.high - after, before - b.low))};
 }
 
+double TwoTotals::Change() const {
+  return weight_after * static_cast<double>(samples_after) -
+         weight_before * static_cast<double>(samples_before);
+}
+
+Interval ChangeInterval(const TwoTotals& t) {
+  const double half =
+      kZ95 * Hypotenuse(t.weight_before * std::sqrt(static_cast<double>(t.samples_before) + 1),
+                        t.weight_after * std::sqrt(static_cast<double>(t.samples_after) + 1));
+  return {t.Change() - half, t.Change() + half};
+}
+
 std::string_view VerdictWord(Verdict verdict) {
   switch (verdict) {
     case Verdict::kBetter:
@@ -70,6 +82,14 @@ Verdict JudgeChange(const TwoShares& s) {
   if (change.high < 0) return Verdict::kBetter;
   if (change.low > 0) return Verdict::kWorse;
   return Verdict::kSame;
+}
+
+Verdict JudgeChange(const TwoShares& shares, const TwoTotals& totals) {
+  const Verdict by_share = JudgeChange(shares);
+  const Interval change = ChangeInterval(totals);
+  if (by_share == Verdict::kBetter && change.high >= 0) return Verdict::kSame;
+  if (by_share == Verdict::kWorse && change.low <= 0) return Verdict::kSame;
+  return by_share;
 }
 
 }  // namespace memagent::viewer

@@ -41,12 +41,31 @@ struct TwoShares {
 // Statistics in Medicine 17, 1998, method 10). [-1, 1] when a run has no samples.
 Interval DifferenceInterval(const TwoShares& shares);
 
+// Samples of one thing in two runs, and what one sample stands for in each (CPU time, accesses).
+struct TwoTotals {
+  uint64_t samples_before = 0;
+  double weight_before = 1;
+  uint64_t samples_after = 0;
+  double weight_after = 1;
+
+  double Change() const;  // in units of weight
+};
+
+// Interval of Change(): counts of samples vary as Poisson counts do. One is added to each variance
+// so that a count of 0 is not taken for certain.
+Interval ChangeInterval(const TwoTotals& totals);
+
 enum class Verdict { kBetter, kWorse, kSame, kNew, kGone, kNotEnoughSamples };
 std::string_view VerdictWord(Verdict verdict);
 
 // Smaller is better. kSame means that no change can be told from chance (the interval holds 0).
 // kNotEnoughSamples: neither run has kWeakSamples of it, or one of the runs has too few as a whole.
 Verdict JudgeChange(const TwoShares& shares);
+
+// The same for a part of a whole that may have changed, too: better or worse only when the share
+// and the total agree. A share alone grows when others shrink; a total alone grows when a run is
+// longer.
+Verdict JudgeChange(const TwoShares& shares, const TwoTotals& totals);
 
 }  // namespace memagent::viewer
 

@@ -50,6 +50,14 @@ TEST(Diff, SameStackAtOtherAddressIsTheSameSite) {
   EXPECT_EQ(Find(diff, "b")->verdict, Verdict::kWorse);
 }
 
+TEST(Diff, UnchangedSiteIsSameWhenAnotherShrinks) {
+  const View before = RunOf({{"a", 5000}, {"b", 500}});
+  const View after = RunOf({{"a", 500}, {"b", 500}});
+  const Diff diff = Compare(before, after);
+  EXPECT_EQ(Find(diff, "a")->verdict, Verdict::kBetter);
+  EXPECT_EQ(Find(diff, "b")->verdict, Verdict::kSame);
+}
+
 TEST(Diff, SitesOfOneFunctionPairInTheOrderOfTheirCode) {
   const View before = RunOf({{"a", 900, 0x10}, {"a", 100, 0x20}});
   const View after = RunOf({{"a", 90, 0x35}, {"a", 910, 0x28}});

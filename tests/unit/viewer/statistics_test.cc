@@ -69,5 +69,26 @@ TEST(Verdict, FewSamplesAreNotJudged) {
   EXPECT_EQ(JudgeChange({30, 10'000, 0, 10'000}), Verdict::kBetter);
 }
 
+TEST(Verdict, ShareThatGrewOnlyBecauseOthersShrankIsSame) {
+  EXPECT_EQ(JudgeChange({2000, 10'000, 2000, 7'000}), Verdict::kWorse);
+  EXPECT_EQ(JudgeChange({2000, 10'000, 2000, 7'000}, {2000, 1, 2000, 1}), Verdict::kSame);
+}
+
+TEST(Verdict, ShareAndTotalThatAgreeAreJudged) {
+  EXPECT_EQ(JudgeChange({2000, 10'000, 500, 8'500}, {2000, 1, 500, 1}), Verdict::kBetter);
+  EXPECT_EQ(JudgeChange({500, 8'500, 2000, 10'000}, {500, 1, 2000, 1}), Verdict::kWorse);
+}
+
+TEST(Verdict, SampleWeightsCount) {
+  // Half the samples at twice the period are as much time as before.
+  EXPECT_EQ(JudgeChange({2000, 4'000, 1000, 4'000}, {2000, 1, 1000, 2}), Verdict::kSame);
+}
+
+TEST(ChangeInterval, HoldsTheChangeAndWidensWithTheWeight) {
+  const Interval interval = ChangeInterval({100, 10, 0, 10});
+  EXPECT_LT(interval.low, -1000);
+  EXPECT_NEAR(interval.high, -1000 + 10 * 1.96 * 10.1, 1);
+}
+
 }  // namespace
 }  // namespace memagent::viewer
