@@ -173,6 +173,11 @@ class DiffReport {
         Text(ShareOf(row.before, s.part_before, s.whole_before)),
         Text(ShareOf(row.after, s.part_after, s.whole_after)),
         Text(Change(s))};
+    if (HasTime()) {
+      cells.push_back(Text(Concat(TimeOf(row.totals.weight_before, s.part_before), " ",
+                                  terminal_.glyphs().becomes, " ",
+                                  TimeOf(row.totals.weight_after, s.part_after))));
+    }
     if (remote_) {
       cells.push_back(Text(
           Concat(RemoteOf(row.before), " ", terminal_.glyphs().becomes, " ", RemoteOf(row.after))));
