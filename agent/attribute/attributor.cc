@@ -63,7 +63,7 @@ Attribution Attributor::InFile(uint64_t address, const Moment& moment, const Map
     if (!object.name.empty()) return {SiteNamed(RegionKind::kGlobal, object.name, object)};
     base::String name("[data of ");
     name.append(FileName(object.module_path)).push_back(']');
-    return {SiteNamed(RegionKind::kGlobal, name, object)};
+    return {SiteNamed(RegionKind::kGlobal, name, {object.module, 0, 0, {}, {}})};
   }
   const auto region = regions_.Find(address, moment.tsc);
   if (range.kind == MappingKind::kShared && region && region->site != SiteId::kUnknown) {

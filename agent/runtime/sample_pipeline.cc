@@ -11,6 +11,12 @@ extern "C" {
 namespace memagent::runtime {
 namespace {
 
+// How long a fault in free heap memory waits for its block, and how many may wait.
+constexpr Nanos kDeferNanos = 100'000'000;
+constexpr size_t kMaxDeferred = 65536;
+// glibc writes the size of what is left 8 bytes before the next block will start.
+constexpr uint64_t kHeaderBytes = 8;
+
 UnattributedReason ReasonOf(const decode::AccessResolver::Result& result) {
   if (result.access.evidence == Evidence::kNone) return UnattributedReason::kNotMemory;
   switch (result.why) {
@@ -92,16 +98,35 @@ void SamplePipeline::AskNodes() {
   }
 }
 
+void SamplePipeline::RetryDeferredFaults() {
+  const Nanos now = os::MonotonicNanos();
+  const attribute::Moment moment = {clock_.ToTicks(now), 0};
+  std::erase_if(deferred_, [&](aggregate::ResolvedSample& fault) {
+    fault.attribution = attributor_.Attribute(fault.access.address + kHeaderBytes, moment);
+    if (!fault.attribution.attributed() && now < fault.time + kDeferNanos) return false;
+    aggregator_.AddFault(fault);
+    return true;
+  });
+}
+
 void SamplePipeline::Process(base::Vector<PendingSample>& batch) {
   std::sort(batch.begin(), batch.end(), [](const PendingSample& a, const PendingSample& b) {
     return a.raw.time < b.raw.time;
   });
+  RetryDeferredFaults();
   resolved_.clear();
   is_fault_.clear();
   for (const PendingSample& pending : batch) ResolveOne(pending);
   AskNodes();
   for (size_t i = 0; i < resolved_.size(); ++i) {
-    is_fault_[i] ? aggregator_.AddFault(resolved_[i]) : aggregator_.AddSample(resolved_[i]);
+    if (!is_fault_[i]) {
+      aggregator_.AddSample(resolved_[i]);
+    } else if (resolved_[i].attribution.reason == UnattributedReason::kUnallocated &&
+               !resolved_[i].attribution.attributed() && deferred_.size() < kMaxDeferred) {
+      deferred_.push_back(resolved_[i]);
+    } else {
+      aggregator_.AddFault(resolved_[i]);
+    }
   }
   processed_ += batch.size();
   batch.clear();

@@ -40,6 +40,9 @@ class SamplePipeline {
 
  private:
   void ResolveOne(const PendingSample& pending);
+  // The allocator touches a fresh page itself, writing its own header, before it gives the block out:
+  // such a fault belongs to the block that lies there a moment later.
+  void RetryDeferredFaults();
   bool IsAgentCode(uint64_t ip) const;
   void AskNodes();
   NodeId NodeOfCpu(uint32_t cpu) const;
@@ -56,6 +59,7 @@ class SamplePipeline {
   uint32_t unloads_seen_ = 0;
   base::Vector<aggregate::ResolvedSample> resolved_;
   base::Vector<bool> is_fault_;
+  base::Vector<aggregate::ResolvedSample> deferred_;  // page faults in not yet allocated heap
 };
 
 }  // namespace memagent::runtime
