@@ -55,14 +55,8 @@ namespace {
 
 constinit std::atomic<StackCache*> all_caches{nullptr};
 
-// Outermost frame first, so that stacks share their outer frames.
-StackId InternStack(const uintptr_t* pcs, const WalkResult& walk) {
-  StackId stack = walk.cut ? CutRoot() : StackId::kNone;
-  for (size_t i = walk.depth; i > 0; --i) stack = InternFrame(stack, pcs[i - 1]);
-  return stack;
-}
-
-// The same, but the outer frames that this stack shares with the last one need no look-up.
+// Outermost frame first, so that stacks share their outer frames; those that this stack shares with
+// the last one need no look-up.
 StackId InternWalked(StackCache& cache, const WalkResult& walk) {
   StackId stack = walk.cut ? CutRoot() : StackId::kNone;
   size_t shared = walk.cut == cache.interned_cut ? cache.interned_count : 0;
@@ -79,19 +73,36 @@ StackId InternWalked(StackCache& cache, const WalkResult& walk) {
   return stack;
 }
 
-[[gnu::noinline]] StackId CaptureUncached(const FrameStart& start) {
-  uintptr_t pcs[kMaxStackDepth];
-  StackReader reader(start.sp, nullptr);
-  const WalkResult walk = WalkStack(start, reader, pcs, nullptr);
+void CountUncached(const WalkResult& walk) {
   uncached_misses.fetch_add(1, std::memory_order_relaxed);
   uncached_cut.fetch_add(walk.cut ? 1 : 0, std::memory_order_relaxed);
   uncached_uncovered.fetch_add(walk.uncovered, std::memory_order_relaxed);
-  return InternStack(pcs, walk);
+}
+
+// Without a cache to write 128 addresses to, the stack is walked once for every 32 frames,
+// outermost first: the host's stack is not ours to fill.
+[[gnu::noinline]] StackId CaptureUncached(const FrameStart& start) {
+  constexpr size_t kChunk = 32;
+  uintptr_t pcs[kChunk];
+  StackId stack = StackId::kNone;
+  size_t end = kMaxStackDepth;
+  while (end > 0) {
+    StackReader reader(start.sp, nullptr);
+    const WalkResult walk = WalkStack(start, reader, {pcs, kChunk, end}, nullptr);
+    if (end == kMaxStackDepth) {
+      CountUncached(walk);
+      if (walk.cut) stack = CutRoot();
+    }
+    const size_t begin = walk.depth > kChunk ? walk.depth - kChunk : 0;
+    for (size_t i = walk.depth; i > begin; --i) stack = InternFrame(stack, pcs[(i - 1) % kChunk]);
+    end = begin;
+  }
+  return stack;
 }
 
 [[gnu::noinline]] StackId CaptureMiss(const FrameStart& start, StackCache& cache) {
   StackReader reader(start.sp, &cache.pages);
-  const WalkResult walk = WalkStack(start, reader, cache.pcs, &cache.trail);
+  const WalkResult walk = WalkStack(start, reader, {cache.pcs, kMaxStackDepth}, &cache.trail);
   const StackId stack = InternWalked(cache, walk);
   cache.misses.Add(1);
   cache.cut.Add(walk.cut ? 1 : 0);

@@ -29,7 +29,7 @@ class Walker {
   Walker(const FrameStart& start, StackReader& reader, WalkTrail* trail)
       : frame_(start), reader_(reader), trail_(trail) {}
 
-  WalkResult Run(uintptr_t* pcs);
+  WalkResult Run(const FrameSink& sink);
 
  private:
   Step Up(FrameStart& frame, UnwindRule rule);
@@ -91,13 +91,15 @@ class Walker {
 
 // The frame is kept in registers: each step waits for the last one's load, and a detour through
 // memory would add to every frame.
-WalkResult Walker::Run(uintptr_t* pcs) {
+WalkResult Walker::Run(const FrameSink& sink) {
+  uintptr_t* const pcs = sink.pcs;
+  const size_t mask = sink.size - 1;
   FrameStart frame = frame_;
   size_t depth = 0;
   while (true) {
-    pcs[depth++] = frame.pc + (interrupted_ ? 1 : 0);
+    pcs[depth++ & mask] = frame.pc + (interrupted_ ? 1 : 0);
     const Step step = Up(frame, LookUpRule(frame.pc - (interrupted_ ? 0 : 1)));
-    if (step == Step::kNext && depth < kMaxStackDepth) continue;
+    if (step == Step::kNext && depth < sink.limit) continue;
     result_.depth = depth;
     result_.cut = step != Step::kEnd;
     return result_;
@@ -206,14 +208,14 @@ inline int Walker::Record(uintptr_t slot, uintptr_t value) {
 
 }  // namespace
 
-WalkResult WalkStack(const FrameStart& start, StackReader& reader, uintptr_t* pcs,
+WalkResult WalkStack(const FrameStart& start, StackReader& reader, const FrameSink& sink,
                      WalkTrail* trail) {
   if (trail != nullptr) {
     trail->count = 0;
     trail->start_fp_used = false;
     trail->repeatable = true;
   }
-  return Walker(start, reader, trail).Run(pcs);
+  return Walker(start, reader, trail).Run(sink);
 }
 
 }  // namespace memagent::capture

@@ -35,16 +35,24 @@ struct WalkTrail {
   bool repeatable = true;  // false: the result depends on more than these words
 };
 
-struct WalkResult {
-  size_t depth = 0;      // frames in the caller's array
-  size_t uncovered = 0;  // frames whose unwind information could not be used
-  bool cut = false;      // there are callers that are not in the array
+// Where a walk writes return addresses, innermost first: frame i goes to pcs[i % size], so that a
+// small array keeps the outermost frames. `size` is a power of two. The walk stops after `limit`.
+struct FrameSink {
+  uintptr_t* pcs;
+  size_t size;
+  size_t limit = kMaxStackDepth;
 };
 
-// Writes return addresses, innermost first, to `pcs` (kMaxStackDepth entries). The address of an
-// instruction that a signal interrupted is written plus one, so that for every entry "minus
-// one" is inside the instruction. `trail` may be null. Calling thread: the one whose stack it is.
-WalkResult WalkStack(const FrameStart& start, StackReader& reader, uintptr_t* pcs,
+struct WalkResult {
+  size_t depth = 0;      // frames walked
+  size_t uncovered = 0;  // frames whose unwind information could not be used
+  bool cut = false;      // there are callers that were not walked
+};
+
+// The address of an instruction that a signal interrupted is written plus one, so that for every
+// entry "minus one" is inside the instruction. `trail` may be null. Calling thread: the one whose
+// stack it is.
+WalkResult WalkStack(const FrameStart& start, StackReader& reader, const FrameSink& sink,
                      WalkTrail* trail);
 
 }  // namespace memagent::capture

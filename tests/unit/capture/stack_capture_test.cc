@@ -107,6 +107,7 @@ StackId last_stack;
 void CapturingLeaf() {
   const FrameStart start = MEMAGENT_CALLER();
   last_stack = CaptureStack(start, TestCache());
+  EXPECT_EQ(CaptureStack(start, nullptr), last_stack);
 }
 
 TEST(StackCapture, DeeperThanLimitKeepsInnermostFramesAndIsCut) {

@@ -198,7 +198,7 @@ TEST(StackCapture, UsesLessThanTwoKilobytesOfStack) {
   const size_t uncached = StackBytesUsed(nullptr);
   printf("stack bytes: %zu with a cache, %zu without\n", cached, uncached);
   EXPECT_LT(cached, 2048u);
-  EXPECT_LT(uncached, 2048u + 512u);
+  EXPECT_LT(uncached, 2048u);
 }
 
 // Calls `function` with rbp = `value`; its unwind information claims that rbp is its frame.
