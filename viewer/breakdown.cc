@@ -125,6 +125,44 @@ void AddMemoryColumns(Grid& grid) {
   grid.columns.push_back(Right("allocations", "ALLOCS", 2));
 }
 
+std::map<uint32_t, Group> UsesByThread(const View& view) {
+  std::map<uint32_t, Group> uses;
+  for (const SiteView& site : view.sites) {
+    for (const Use& use : site.uses) {
+      Group& group = uses[use.thread];
+      if (use.IsLocated()) group.located += use.samples;
+      if (use.IsRemote()) group.remote += use.samples;
+      if (group.sites.empty() || group.sites.back() != &site) group.sites.push_back(&site);
+    }
+  }
+  return uses;
+}
+
+std::vector<const ThreadView*> RankedThreads(const View& view) {
+  std::vector<const ThreadView*> threads;
+  for (const ThreadView& thread : view.threads) threads.push_back(&thread);
+  std::stable_sort(threads.begin(), threads.end(), [](const ThreadView* a, const ThreadView* b) {
+    return a->tally.MemorySamples() > b->tally.MemorySamples();
+  });
+  return threads;
+}
+
+// The kernel's distance between two nodes; null when it is not in the profile. Node numbers may
+// have gaps, rows of the table have none.
+Json DistanceJson(const View& view, int32_t from, int32_t to) {
+  const memagent::v1::Machine& machine = view.profile.header.machine();
+  const int nodes = machine.nodes_size();
+  int row = -1;
+  int column = -1;
+  for (int i = 0; i < nodes; ++i) {
+    const auto id = static_cast<int64_t>(machine.nodes(i).id());
+    if (id == from) row = i;
+    if (id == to) column = i;
+  }
+  if (row < 0 || column < 0 || row * nodes + column >= machine.distances_size()) return nullptr;
+  return machine.distances(row * nodes + column);
+}
+
 }  // namespace
 
 Grid SiteGrid(const View& view, const Terminal& terminal) {
@@ -218,15 +256,7 @@ Grid CodeGrid(const View& view, const Terminal& terminal) {
 }
 
 Grid ThreadGrid(const View& view, const Terminal& terminal) {
-  std::map<uint32_t, Group> uses;
-  for (const SiteView& site : view.sites) {
-    for (const Use& use : site.uses) {
-      Group& group = uses[use.thread];
-      if (use.IsLocated()) group.located += use.samples;
-      if (use.IsRemote()) group.remote += use.samples;
-      if (group.sites.empty() || group.sites.back() != &site) group.sites.push_back(&site);
-    }
-  }
+  std::map<uint32_t, Group> uses = UsesByThread(view);
   const SampleColumns samples(view, terminal);
   Grid grid;
   grid.columns = {Flexible("name", "THREAD"),
@@ -237,12 +267,7 @@ Grid ThreadGrid(const View& view, const Terminal& terminal) {
                   Right("dropped", "LOST"),
                   Left("", "SITES", 2)};
   samples.AddColumns(grid);
-  std::vector<const ThreadView*> threads;
-  for (const ThreadView& thread : view.threads) threads.push_back(&thread);
-  std::stable_sort(threads.begin(), threads.end(), [](const ThreadView* a, const ThreadView* b) {
-    return a->tally.MemorySamples() > b->tally.MemorySamples();
-  });
-  for (const ThreadView* thread : threads) {
+  for (const ThreadView* thread : RankedThreads(view)) {
     const Group& group = uses[thread->id];
     const Tally& tally = thread->tally;
     std::vector<GridCell> row = {
@@ -265,8 +290,6 @@ Grid NodeGrid(const View& view, const Terminal& terminal) {
   for (const SiteView& site : view.sites) {
     for (const Use& use : site.uses) cells[{use.cpu_node, use.memory_node}] += use.samples;
   }
-  const auto& distances = view.profile.header.machine().distances();
-  const auto nodes = static_cast<int32_t>(view.node_count);
   const SampleColumns samples(view, terminal);
   Grid grid;
   grid.columns = {Left("cpu_node", "CPU ON"), Left("memory_node", "MEMORY ON"),
@@ -275,11 +298,9 @@ Grid NodeGrid(const View& view, const Terminal& terminal) {
   for (const auto& [key, count] : cells) {
     const auto [cpu, memory] = key;
     const bool located = cpu >= 0 && memory >= 0;
-    const bool known =
-        located && cpu < nodes && memory < nodes && cpu * nodes + memory < distances.size();
-    const Json distance = known ? Json(distances.Get(cpu * nodes + memory)) : Json(nullptr);
+    const Json distance = DistanceJson(view, cpu, memory);
     std::vector<GridCell> row = {Both(cpu, NodeText(cpu)), Both(memory, NodeText(memory)),
-                                 Both(distance, known ? distance.dump() : "-")};
+                                 Both(distance, distance.is_null() ? "-" : distance.dump())};
     samples.AddCells(row, count, located ? count : 0, located && cpu != memory ? count : 0);
     grid.rows.push_back(std::move(row));
   }

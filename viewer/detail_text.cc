@@ -1,6 +1,7 @@
 #include "viewer/detail_text.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <utility>
@@ -22,6 +23,28 @@ constexpr size_t kMostFrames = 24;  // of the stack; the whole stack is in the J
 // What one first touch and the use after it suggest; the numbers below are round on purpose.
 constexpr double kMostPages = 0.9;
 constexpr double kMuchRemote = 0.25;
+
+// How many outermost frames only start the program or a thread: the same in every stack.
+size_t StartFrames(const std::vector<CodeLine>& stack) {
+  constexpr std::array<std::string_view, 11> kStarters = {"_start",
+                                                          "__libc_start_main",
+                                                          "__libc_start_main_impl",
+                                                          "__libc_start_call_main",
+                                                          "start_thread",
+                                                          "clone",
+                                                          "__clone",
+                                                          "clone3",
+                                                          "__clone3",
+                                                          "__clone_internal",
+                                                          "execute_native_thread_routine"};
+  size_t count = 0;
+  while (count + 1 < stack.size()) {
+    const std::string& name = stack[stack.size() - 1 - count].short_function;
+    if (std::find(kStarters.begin(), kStarters.end(), name) == kStarters.end()) break;
+    ++count;
+  }
+  return count;
+}
 
 class Detail {
  public:
@@ -90,14 +113,13 @@ class Detail {
 
   void AddStack() {
     std::vector<std::string> items;
-    const size_t shown = std::min(site_.stack.size(), kMostFrames);
+    const size_t frames = site_.stack.size() - StartFrames(site_.stack);
+    const size_t shown = std::min(frames, kMostFrames);
     for (size_t i = 0; i < shown; ++i) {
       const std::string frame = CodeText(site_.stack[i], terminal_);
       items.push_back(i == 0 ? frame : Concat(terminal_.glyphs().arrow, " ", frame));
     }
-    if (shown < site_.stack.size()) {
-      items.push_back(Concat("and ", site_.stack.size() - shown, " more"));
-    }
+    if (shown < frames) items.push_back(Concat("and ", frames - shown, " more"));
     if (site_.stack_cut) items.push_back("(the stack goes on, it could not be followed further)");
     AddItems("call stack", items);
   }
@@ -193,7 +215,7 @@ class Detail {
       items.push_back(Concat(Percent(Share(pages.pages, all)), " on ", NodeText(pages.node)));
     }
     if (items.empty() && site_.pages_not_present == 0) return;
-    items.push_back(Concat(Plural(all, "page"), " looked up"));
+    items.push_back(Plural(all, "look-up"));
     if (site_.pages_not_present > 0) {
       items.push_back(Concat(GroupedCount(site_.pages_not_present), " not in memory"));
     }

@@ -110,7 +110,9 @@ class DiffReport {
   }
 
   static std::string TimeOf(double weight, uint64_t samples) {
-    return HumanDuration(static_cast<uint64_t>(weight * static_cast<double>(samples)));
+    constexpr double kMostNanos = 9e18;  // a damaged file may say anything; 2^63 is 9.2e18
+    const double nanos = std::min(weight * static_cast<double>(samples), kMostNanos);
+    return HumanDuration(static_cast<uint64_t>(nanos));
   }
 
   void AddMemoryTime(Table& table) const {

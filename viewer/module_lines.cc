@@ -21,14 +21,53 @@ const Dwfl_Callbacks kCallbacks = {nullptr, dwfl_standard_find_debuginfo,
 
 using ScopeList = std::unique_ptr<Dwarf_Die, void (*)(void*)>;
 
+// The declaration that a concrete function or an inlined call goes back to.
+Dwarf_Die DeclarationOf(Dwarf_Die* die) {
+  constexpr int kMostSteps = 4;  // abstract origin, then specification; more is damage
+  Dwarf_Die result = *die;
+  for (int step = 0; step < kMostSteps; ++step) {
+    Dwarf_Attribute attribute;
+    Dwarf_Die next;
+    if (dwarf_attr(&result, DW_AT_abstract_origin, &attribute) == nullptr &&
+        dwarf_attr(&result, DW_AT_specification, &attribute) == nullptr) {
+      break;
+    }
+    if (dwarf_formref_die(&attribute, &next) == nullptr) break;
+    result = next;
+  }
+  return result;
+}
+
+bool IsNamedScope(int tag) {
+  return tag == DW_TAG_namespace || tag == DW_TAG_class_type || tag == DW_TAG_structure_type;
+}
+
+// The name with its namespaces and classes. Compilers give functions that involve local types (such
+// as std::thread's constructor for a lambda) no linkage name.
+std::string QualifiedName(Dwarf_Die* die) {
+  Dwarf_Die declaration = DeclarationOf(die);
+  const char* plain = dwarf_diename(&declaration);
+  if (plain == nullptr) return "";
+  std::string name = plain;
+  Dwarf_Die* raw = nullptr;
+  const int count = dwarf_getscopes_die(&declaration, &raw);
+  if (count <= 0) return name;
+  const ScopeList scopes(raw, std::free);
+  for (int i = 1; i < count; ++i) {
+    if (!IsNamedScope(dwarf_tag(&scopes.get()[i]))) continue;
+    const char* scope = dwarf_diename(&scopes.get()[i]);
+    name = Concat(scope == nullptr ? "(anonymous namespace)" : scope, "::", name);
+  }
+  return name;
+}
+
 std::string FunctionOf(Dwarf_Die* die) {
   Dwarf_Attribute attribute;
   for (const unsigned name : {unsigned{DW_AT_linkage_name}, unsigned{DW_AT_MIPS_linkage_name}}) {
     if (dwarf_attr_integrate(die, name, &attribute) == nullptr) continue;
     if (const char* text = dwarf_formstring(&attribute); text != nullptr) return text;
   }
-  const char* plain = dwarf_diename(die);
-  return plain == nullptr ? "" : plain;
+  return QualifiedName(die);
 }
 
 // Where an inlined call stands in its caller.
@@ -130,6 +169,11 @@ std::vector<InlineLevel> ModuleLines::At(uint64_t address) const {
   std::vector<InlineLevel> levels;
   if (!has_lines_) return levels;
   const Dwarf_Addr shifted = address + bias_;
+  // libdw takes the nearest unit and line below an address, even where the code there (assembly,
+  // start files) belongs to none.
+  Dwarf_Addr cu_bias = 0;
+  Dwarf_Die* cu = dwfl_module_addrdie(module_, shifted, &cu_bias);
+  if (cu == nullptr || dwarf_haspc(cu, shifted - cu_bias) <= 0) return levels;
   Dwfl_Line* line = dwfl_module_getsrc(module_, shifted);
   if (line == nullptr) return levels;
   InlineLevel innermost;
@@ -138,9 +182,7 @@ std::vector<InlineLevel> ModuleLines::At(uint64_t address) const {
   if (file != nullptr) innermost.file = file;
   innermost.line = number > 0 ? static_cast<uint32_t>(number) : 0;
   levels.push_back(innermost);
-  Dwarf_Addr cu_bias = 0;
-  Dwarf_Die* cu = dwfl_module_addrdie(module_, shifted, &cu_bias);
-  if (cu != nullptr) AddScopes(cu, shifted - cu_bias, levels);
+  AddScopes(cu, shifted - cu_bias, levels);
   return levels;
 }
 

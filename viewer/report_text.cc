@@ -210,8 +210,8 @@ class SiteTable {
         "Share: of ", GroupedCount(view_.tally.MemorySamples()), " samples of memory accesses, ",
         terminal_.glyphs().plus_minus, " its 95 % interval.")};
     if (const uint64_t idle = view_.tally.NotMemory(); idle > 0) {
-      notes.push_back(Concat(GroupedCount(idle),
-                             " more samples found no memory access under way: in no share."));
+      notes.push_back(
+          Concat(Plural(idle, "more sample"), " found no memory access under way: in no share."));
     }
     if (weak_) notes.push_back(Concat("* Under ", kWeakSamples, " samples: a hint only."));
     if (rows < view_.sites.size()) notes.push_back("All sites: --all.");
@@ -283,6 +283,14 @@ std::string SymbolNotes(const View& view, const Terminal& terminal) {
   return text.empty() ? "" : Concat("\n", terminal.Paint(text, Ink::kDim));
 }
 
+// Sites with samples; all of them when no site has any, so that the table shows what was allocated.
+size_t SampledSites(const View& view) {
+  const auto first_without = std::find_if(view.sites.begin(), view.sites.end(),
+                                          [](const SiteView& site) { return site.samples == 0; });
+  const auto sampled = static_cast<size_t>(first_without - view.sites.begin());
+  return sampled > 0 ? sampled : view.sites.size();
+}
+
 }  // namespace
 
 std::string HeaderText(const View& view, const Terminal& terminal) {
@@ -307,7 +315,7 @@ std::string ReportText(const View& view, const ReportOptions& options, const Ter
     }
     return "";
   }
-  const size_t rows = options.all ? view.sites.size() : options.top;
+  const size_t rows = options.all ? view.sites.size() : std::min(options.top, SampledSites(view));
   return Concat(HeaderText(view, terminal), "\n", VerdictText(view, terminal), "\n",
                 SiteTable(view, terminal).Run(rows), Details(view, options, terminal),
                 SymbolNotes(view, terminal), "\n", NextCommand(view, options, terminal));

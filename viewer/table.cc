@@ -19,7 +19,8 @@ std::string RenderBar(const Bar& bar, size_t width, const Terminal& terminal) {
   const double all = std::clamp(bar.strong + bar.light, 0.0, 1.0);
   const auto total = static_cast<size_t>(std::lround(all * static_cast<double>(width)));
   const auto strong =
-      std::min(total, static_cast<size_t>(std::lround(bar.strong * static_cast<double>(width))));
+      std::min(total, static_cast<size_t>(std::lround(std::clamp(bar.strong, 0.0, 1.0) *
+                                                      static_cast<double>(width))));
   std::string result;
   for (size_t i = 0; i < strong; ++i) result += terminal.Pick("▇", "#");
   for (size_t i = strong; i < total; ++i) result += terminal.Pick("░", ".");

@@ -89,6 +89,42 @@ TEST(Hostile, NamesCannotActOnTheTerminal) {
   }
 }
 
+// Sets every 64-bit counter of a record to its largest value.
+void Maximise(google::protobuf::Message& message) {
+  using google::protobuf::FieldDescriptor;
+  const auto& reflection = *message.GetReflection();
+  for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {
+    const FieldDescriptor* field = message.GetDescriptor()->field(i);
+    if (field->cpp_type() != FieldDescriptor::CPPTYPE_UINT64) continue;
+    if (!field->is_repeated()) {
+      reflection.SetUInt64(&message, field, ~uint64_t{0});
+      continue;
+    }
+    for (int k = 0; k < reflection.FieldSize(message, field); ++k) {
+      reflection.SetRepeatedUInt64(&message, field, k, ~uint64_t{0});
+    }
+  }
+}
+
+TEST(Hostile, LargestCountersGiveSomeText) {
+  View plain = ViewOf(StencilBytes(2));
+  profile::Profile profile = std::move(plain.profile);
+  for (auto& [id, site] : profile.sites) Maximise(site.total);
+  for (profile::Thread& thread : profile.threads) Maximise(thread.total);
+  Maximise(profile.accounting);
+  Maximise(profile.own_cost);
+  Maximise(*profile.header.mutable_engines(1));
+  const View view = BuildView(std::move(profile), {.lines = false});
+  const View other = ViewOf(StencilBytes(2));
+  const Terminal terminal;
+  EXPECT_FALSE(ReportText(view, {"", true, 10, "p"}, terminal).empty());
+  EXPECT_FALSE(InfoText(view, terminal).empty());
+  EXPECT_FALSE(DiffText(Compare(view, other), {view, "a"}, {other, "b"}, true, terminal).empty());
+  for (const auto grid : {SiteGrid, ObjectGrid, CodeGrid, ThreadGrid, NodeGrid}) {
+    EXPECT_FALSE(GridText(grid(view, terminal), 100, terminal).empty());
+  }
+}
+
 TEST(Hostile, JsonIsValidAndEscapesControls) {
   const std::string text = JsonText(SummaryJson(HostileView()));
   EXPECT_FALSE(Json::parse(text).is_discarded());
