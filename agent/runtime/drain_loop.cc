@@ -72,13 +72,13 @@ DrainLoop::DrainLoop(SessionControl& control)
       started_unix_(os::UnixNanos()),
       attributor_(modules_),
       aggregator_(options_.raw_samples),
-      observation_(options_, attributor_, aggregator_, clock_, log_, control.pid),
+      observation_(options_, attributor_, aggregator_, clock_, log_, control.pid, started_),
       pipeline_(attributor_, aggregator_, clock_),
       stacks_(modules_),
       checkpoint_({aggregator_, attributor_, observation_, stacks_, log_}) {}
 
 void DrainLoop::Start() {
-  clock_.Calibrate();
+  clock_.AddPair(os::TakeClockPair());  // the first tick takes the second: the host need not wait
   early_ = ReadEarlyFacts();
   selection_ = Select(early_, options_);
   observation_.SetSelection(&selection_, early_.kernel.perf_event_paranoid);

@@ -44,8 +44,8 @@ void Observation::Adopt(ledger::ThreadRecord* record, uint32_t serial) {
   record->observed.store(1, std::memory_order_release);
   FutexWakeAll(record->observed);
   const Nanos now = os::MonotonicNanos();
-  const Nanos started = clock_.ToNanos(record->start_tsc);
-  summary.started = started == 0 || started > now ? now : started;
+  const Nanos started = clock_.ToNanos(record->start_tsc);  // 0 before the clock has a slope
+  summary.started = started == 0 || started > now ? session_started_ : started;
   summary.unobserved_nanos = now - summary.started;
   summary.name = ReadThreadName(summary.tid);
   attributor_.AddThread(serial, record->initial_sp, record->fs_base, record->is_main);

@@ -44,9 +44,9 @@ class Observation {
  public:
   Observation(const base::Options& options, attribute::Attributor& attributor,
               aggregate::Aggregator& aggregator, const os::TscClock& clock, EventLog& log,
-              int32_t pid)
+              int32_t pid, Nanos session_started)
       : options_(options), attributor_(attributor), aggregator_(aggregator), clock_(clock),
-        log_(log), pid_(pid) {}
+        log_(log), pid_(pid), session_started_(session_started) {}
 
   void SetSelection(const capture::EventSelection* selection, int paranoid) {
     selection_ = selection;
@@ -82,6 +82,7 @@ class Observation {
   const os::TscClock& clock_;
   EventLog& log_;
   int32_t pid_;
+  Nanos session_started_;
   const capture::EventSelection* selection_ = nullptr;
   int paranoid_ = 2;
   base::OrderedMap<uint32_t, ThreadObserver> observers_;
