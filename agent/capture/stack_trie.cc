@@ -8,14 +8,14 @@ namespace memagent::capture {
 namespace {
 
 // Parent, the low half of pc, and the high half with two flags. The flags are stored last, with
-// release: a reader that sees kReady sees the rest. `last_child` is the child that was asked for
-// last, or 0: most of the time it is asked for again, and then neither the hash nor its table is
-// touched (new nodes of one stack are neighbours in memory).
+// release: a reader that sees kReady sees the rest. `first_child` is set once: most nodes have one
+// child only, and that one is found without the hash table (of 960,000 nodes of a clang run about
+// one in six is in the table). New nodes of one stack are neighbours in memory.
 struct alignas(16) Node {
   std::atomic<uint32_t> parent;
   std::atomic<uint32_t> pc_low;
   std::atomic<uint32_t> pc_high_and_flags;
-  std::atomic<uint32_t> last_child;
+  std::atomic<uint32_t> first_child;
 };
 constexpr uint32_t kReady = uint32_t{1} << 31;
 constexpr uint32_t kCut = uint32_t{1} << 30;
@@ -124,23 +124,33 @@ uint32_t NewNode(uint32_t parent, uintptr_t pc) {
   return id;
 }
 
+// Instead of an id: the frame is nowhere and there is no room for its node.
+constexpr uint32_t kNoRoom = ~uint32_t{0};
+
 bool IsNode(uint32_t id, uint32_t parent, uintptr_t pc) {
   NodeValue value{};
   return Read(id, value) && value.parent == parent && value.pc == pc;
 }
 
-// The child of `parent` asked for last when it is the one for `pc`, else 0.
-uint32_t LastChild(uint32_t parent, uintptr_t pc) {
-  const Node* node = NodeAt(parent);
+// Takes the place of `parent`'s first child for `pc`, or finds that it is `pc`'s already. Returns
+// the id; 0 when the place belongs to another frame; kNoRoom when there is no room for a node.
+// `fresh` is the node made for the frame, if any so far.
+uint32_t FindOrAddFirstChild(uint32_t parent, uintptr_t pc, uint32_t& fresh) {
+  Node* node = NodeAt(parent);
   if (node == nullptr) return 0;
-  const uint32_t child = node->last_child.load(std::memory_order_relaxed);
-  return child != 0 && IsNode(child, parent, pc) ? child : 0;
+  uint32_t child = node->first_child.load(std::memory_order_acquire);
+  if (child == 0) {
+    fresh = NewNode(parent, pc);
+    if (fresh == 0) return kNoRoom;
+    if (node->first_child.compare_exchange_strong(child, fresh, std::memory_order_acq_rel)) {
+      return fresh;
+    }
+  }
+  return IsNode(child, parent, pc) ? child : 0;
 }
 
 // Looks in one bucket, and adds to it when it has room. `fresh` is the node made for the frame, if
-// any so far. Returns the id; 0 when the bucket is full of others; kNoRoom when the frame is
-// nowhere and there is no room for its node.
-constexpr uint32_t kNoRoom = ~uint32_t{0};
+// any so far. Returns the id, or 0 when the bucket is full of others, or kNoRoom.
 uint32_t FindOrAdd(std::atomic<uint32_t>* bucket, uint64_t hash, uint32_t parent, uintptr_t pc,
                    uint32_t& fresh) {
   for (size_t i = 0; i < kBucketSlots; ++i) {
@@ -160,9 +170,8 @@ uint32_t FindOrAdd(std::atomic<uint32_t>* bucket, uint64_t hash, uint32_t parent
   return 0;
 }
 
-uint32_t FindOrAddInLevels(uint32_t parent, uintptr_t pc) {
+uint32_t FindOrAddInLevels(uint32_t parent, uintptr_t pc, uint32_t& fresh) {
   const uint64_t hash = HashFrame(parent, pc);
-  uint32_t fresh = 0;
   for (size_t level = 0; level < kLevels; ++level) {
     std::atomic<uint32_t>* slots = LevelAt(level);
     if (slots == nullptr) break;
@@ -171,11 +180,10 @@ uint32_t FindOrAddInLevels(uint32_t parent, uintptr_t pc) {
     for (size_t i = 0; i < (level + 1 == kLevels ? kLastLevelBuckets : 1); ++i) {
       std::atomic<uint32_t>* bucket = slots + (first + i) % buckets * kBucketSlots;
       const uint32_t id = FindOrAdd(bucket, hash, parent, pc, fresh);
-      if (id == kNoRoom) return 0;
       if (id != 0) return id;
     }
   }
-  return 0;
+  return kNoRoom;
 }
 
 }  // namespace
@@ -183,15 +191,12 @@ uint32_t FindOrAddInLevels(uint32_t parent, uintptr_t pc) {
 StackId InternFrame(StackId parent, uintptr_t pc) {
   const auto above = static_cast<uint32_t>(parent);
   pc &= (uintptr_t{1} << 48) - 1;
-  uint32_t id = LastChild(above, pc);
-  if (id != 0) return StackId{id};
-  id = FindOrAddInLevels(above, pc);
-  if (id == 0) {
-    full_count.fetch_add(1, std::memory_order_relaxed);
-    return parent;
-  }
-  if (Node* node = NodeAt(above)) node->last_child.store(id, std::memory_order_relaxed);
-  return StackId{id};
+  uint32_t fresh = 0;
+  uint32_t id = FindOrAddFirstChild(above, pc, fresh);
+  if (id == 0) id = FindOrAddInLevels(above, pc, fresh);
+  if (id != kNoRoom) return StackId{id};
+  full_count.fetch_add(1, std::memory_order_relaxed);
+  return parent;
 }
 
 StackId CutRoot() { return InternFrame(StackId::kNone, 0); }
