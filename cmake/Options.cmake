@@ -24,6 +24,7 @@ target_link_libraries(memagent_cold INTERFACE memagent_warnings)
 target_include_directories(memagent_cold INTERFACE ${PROJECT_SOURCE_DIR})
 
 if(MEMAGENT_SANITIZE)
-  add_compile_options(-fsanitize=${MEMAGENT_SANITIZE} -fno-sanitize-recover=all -g)
+  # UBSan's vptr check needs the type information that the agent's -fno-rtti removes.
+  add_compile_options(-fsanitize=${MEMAGENT_SANITIZE} -fno-sanitize=vptr -fno-sanitize-recover=all -g)
   add_link_options(-fsanitize=${MEMAGENT_SANITIZE})
 endif()

@@ -4,6 +4,7 @@
 
 #include "agent/base/arena.h"
 #include "agent/base/syscall.h"
+#include "agent/ledger/crowded_blocks.h"
 
 namespace memagent::ledger {
 namespace {
@@ -150,6 +151,37 @@ bool AliveAt(Slot slot, EventTime moment, EventTime now) {
   return slot.state() == State::kDead && Age(slot.time(), now) < Age(moment, now);
 }
 
+// The small block of the crowded table that covered `address` at `moment`.
+bool FindCrowdedAt(uint64_t address, EventTime moment, EventTime now, Block& block) {
+  for (uint64_t back = 0; back < kSizeInNextSlot; back += 8) {
+    const uint64_t start = address / 8 * 8 - back;
+    Slot slot{};
+    if (!FindCrowded(start, slot.bits) || !AliveAt(slot, moment, now)) continue;
+    if (address - start >= slot.size_code()) return false;
+    block = {start, slot.size_code(), slot.site()};
+    return true;
+  }
+  return false;
+}
+
+InsertResult InsertCrowdedBlock(uint64_t start, uint64_t size, SiteId site, EventTime now) {
+  if (size >= kSizeInNextSlot) return InsertResult::kOccupied;
+  return InsertCrowded(start, Encode(State::kLive, start, size, site, now))
+             ? InsertResult::kOk
+             : InsertResult::kOccupied;
+}
+
+bool EraseCrowdedBlock(uint64_t start, EventTime now, Block& block, Displaced& displaced) {
+  Slot slot{};
+  if (!EraseCrowded(start, slot.bits)) return false;
+  block = {start, slot.size_code(), slot.site()};
+  if (HistoryWanted()) {
+    AddDisplaced(displaced, {start, block.size, block.site, slot.time(), now,
+                             IsRecent(slot.time(), now)});
+  }
+  return true;
+}
+
 enum class Fit : uint8_t { kNo, kCovers, kEndsBefore };
 
 // How the block that starts in `granule` lies to `address` at `moment`.
@@ -188,7 +220,7 @@ InsertResult InsertBlock(uint64_t start, uint64_t size, SiteId site, EventTime n
   const uint64_t granule = start / kGranule * kGranule;
   const Slot old{slot->load(std::memory_order_relaxed)};
   if (old.state() == State::kLive) {
-    if (granule + old.offset() != start) return InsertResult::kOccupied;
+    if (granule + old.offset() != start) return InsertCrowdedBlock(start, size, site, now);
     displaced.missed_free = FindBlock(start, displaced.missed);
   }
   Displace(granule, old, now, displaced);
@@ -211,7 +243,9 @@ bool EraseBlock(uint64_t start, EventTime now, Block& block, Displaced& displace
   if (cell == nullptr) return false;
   const Slot slot{cell->load(std::memory_order_relaxed)};
   const uint64_t granule = start / kGranule * kGranule;
-  if (slot.state() != State::kLive || granule + slot.offset() != start) return false;
+  if (slot.state() != State::kLive || granule + slot.offset() != start) {
+    return AnyCrowded() && EraseCrowdedBlock(start, now, block, displaced);
+  }
   block.start = start;
   block.site = slot.site();
   if (!SizeOf(slot, granule, block.size)) return false;
@@ -240,6 +274,7 @@ bool FindBlock(uint64_t start, Block& block) {
 }
 
 SlotVerdict LookUpBlock(uint64_t address, EventTime moment, EventTime now, Block& block) {
+  if (AnyCrowded() && FindCrowdedAt(address, moment, now, block)) return SlotVerdict::kBlock;
   const uint64_t boundary = address / kMarkerSpan * kMarkerSpan;
   uint64_t granule = address / kGranule * kGranule;
   while (true) {

@@ -75,8 +75,9 @@ EventTime Settled();
 void SetHistoryWanted(bool wanted);
 bool HistoryWanted();
 
-// Records a new block. kOccupied: another live block starts in the same granule (an allocator with
-// 8- or 16-byte classes); the caller counts it. Calling thread: any, right after the real malloc.
+// Records a new block. A second small block in one granule goes to the crowded table
+// (crowded_blocks.h); kOccupied: it found no room there, or is too big for it, and the caller counts
+// it. Calling thread: any, right after the real malloc.
 InsertResult InsertBlock(uint64_t start, uint64_t size, SiteId site, EventTime now,
                          Displaced& displaced);
 

@@ -13,6 +13,8 @@ namespace {
 // Rewriting costs a full write: only when the file is several times its content, and not small.
 constexpr uint64_t kRewriteFloorBytes = uint64_t{4} << 20;
 constexpr uint64_t kRewriteFactor = 3;
+// The file may not reach profile::kMaxProfileBytes while a rewrite could still shrink it.
+constexpr uint64_t kRewriteNearCapBytes = profile::kMaxProfileBytes / 4 * 3;
 
 
 
@@ -37,6 +39,7 @@ void Checkpoint::StartOver() {
 
 bool Checkpoint::IsOvergrown() const {
   const uint64_t size = file_.size_bytes();
+  if (size > kRewriteNearCapBytes) return size > compact_bytes_ + compact_bytes_ / 4;
   return size > kRewriteFloorBytes && size > kRewriteFactor * compact_bytes_;
 }
 
