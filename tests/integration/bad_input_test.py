@@ -185,7 +185,7 @@ def wrong_usage_of_the_viewer(_):
 @case
 def rings_that_overflow_are_counted(folder):
     """A tiny ring that is emptied seldom: lost samples are reported, and with them the sum is right."""
-    result = harness.run_measured([harness.PROGRAMS / 'accuracy_interleaved', 'full', '2'], folder,
+    result = harness.run_measured([harness.PROGRAMS / 'accuracy_interleaved', '2'], folder,
                                   {'ring_pages': 1, 'drain_interval': 500, 'rate': 4000})
     parsed = result.only_profile()
     print(harness.evidence_text(parsed))

@@ -12,7 +12,8 @@ import sys
 import tempfile
 
 SKIP = 77  # SKIP_RETURN_CODE in CMakeLists.txt
-BUILD = pathlib.Path(os.environ.get('MEMAGENT_BUILD', 'build/release')).resolve()
+BUILD = pathlib.Path(os.environ.get('MEMAGENT_BUILD') or
+                     pathlib.Path(__file__).resolve().parents[2] / 'build/release').resolve()
 AGENT = BUILD / 'agent/libmemagent.so'
 MEMAGENT = BUILD / 'viewer/memagent'
 PROGRAMS = BUILD / 'tests/programs'
