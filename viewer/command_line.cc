@@ -52,7 +52,9 @@ std::optional<int> ParseWords(CLI::App& app, std::vector<std::string> args, std:
     out << app.help();
     return kExitOk;
   } catch (const CLI::ParseError& error) {
-    Complain(err, Concat(error.what(), ": see ", app.get_name(), " --help."));
+    constexpr size_t kLongest = 160;  // a misplaced "*" can bring in hundreds of names
+    const std::string problem = Truncate(error.what(), kLongest, Charset::kUtf8);
+    Complain(err, Concat(problem, ": see ", app.get_name(), " --help."));
     return kExitUsage;
   }
   return std::nullopt;

@@ -3,6 +3,7 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <CLI/Validators.hpp>
+#include <algorithm>
 #include <ostream>
 #include <utility>
 
@@ -24,7 +25,7 @@ struct ReportWords {
   std::string format = "text";
   bool all = false;
   size_t width = 0;
-  size_t top = 10;
+  size_t top = 0;  // 0: not given
 };
 
 void Declare(CLI::App& app, ReportWords& words) {
@@ -35,7 +36,8 @@ void Declare(CLI::App& app, ReportWords& words) {
   app.add_option("--format", words.format, "text, json, csv or md")
       ->check(CLI::IsMember({"text", "json", "csv", "md"}));
   app.add_flag("--all", words.all, "Every row, and the detail of every site with samples");
-  app.add_option("--top", words.top, "Rows of the table (10)")->check(CLI::Range(1, 1'000'000));
+  app.add_option("--top", words.top, "Rows (10; JSON, CSV and Markdown: all)")
+      ->check(CLI::Range(1, 1'000'000));
   app.add_option("--width", words.width, "Columns to use, at least 80 (the terminal's)")
       ->check(CLI::Range(1, 10'000));
 }
@@ -64,7 +66,8 @@ std::string AsJson(const View& view, const ReportWords& words, const Terminal& t
   Json json = SummaryJson(view);
   if (words.by == "site") {
     json["sites"] = Json::array();
-    for (const SiteView& site : view.sites) json["sites"].push_back(SiteJson(view, site));
+    const size_t rows = words.top > 0 ? std::min(words.top, view.sites.size()) : view.sites.size();
+    for (size_t i = 0; i < rows; ++i) json["sites"].push_back(SiteJson(view, view.sites[i]));
   } else if (words.by != "thread") {  // the summary has all threads
     const Grouping grouping = GroupingOf(words.by);
     json[grouping.key] = GridJson(grouping.grid(view, terminal));
@@ -72,13 +75,20 @@ std::string AsJson(const View& view, const ReportWords& words, const Terminal& t
   return JsonText(json);
 }
 
+size_t RowsOfText(const ReportWords& words) { return words.top > 0 ? words.top : 10; }
+
+// `--top` for outputs that have every row unless it is given.
+void KeepTop(Grid& grid, const ReportWords& words) {
+  if (words.top > 0 && words.top < grid.rows.size()) grid.rows.resize(words.top);
+}
+
 std::string AsText(const View& view, const ReportWords& words, const std::string& path,
                    const Terminal& terminal) {
   if (words.by == "site") {
-    return ReportText(view, {words.site, words.all, words.top, path}, terminal);
+    return ReportText(view, {words.site, words.all, RowsOfText(words), path}, terminal);
   }
   const Grid grid = GroupingOf(words.by).grid(view, terminal);
-  const size_t rows = words.all ? grid.rows.size() : words.top;
+  const size_t rows = words.all ? grid.rows.size() : RowsOfText(words);
   return Concat(HeaderText(view, terminal), "\n", GridText(grid, rows, terminal));
 }
 
@@ -86,7 +96,8 @@ std::string Render(const View& view, const ReportWords& words, const std::string
   const Terminal terminal = DetectTerminal(words.width);
   if (words.format == "json") return AsJson(view, words, terminal);
   if (words.format == "text") return AsText(view, words, path, terminal);
-  const Grid grid = GroupingOf(words.by).grid(view, terminal);
+  Grid grid = GroupingOf(words.by).grid(view, terminal);
+  KeepTop(grid, words);
   return words.format == "csv" ? GridCsv(grid) : GridMarkdown(grid);
 }
 

@@ -1,9 +1,14 @@
 #include "viewer/report_json.h"
 
+#include "viewer/concat.h"
 #include "viewer/quality.h"
 
 namespace memagent::viewer {
 namespace {
+
+std::string Compact(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 
 Json ReasonsJson(const std::vector<ReasonCount>& reasons) {
   Json json = Json::object();
@@ -297,7 +302,23 @@ Json SummaryJson(const View& view) {
 }
 
 std::string JsonText(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  std::string text = "{";
+  const char* separator = "\n";
+  for (const auto& [key, value] : json.items()) {
+    Append(text, separator, Compact(key), ": ");
+    separator = ",\n";
+    if (!value.is_array() || value.empty()) {
+      text += Compact(value);
+      continue;
+    }
+    const char* inner = "[\n";
+    for (const Json& element : value) {
+      Append(text, inner, Compact(element));
+      inner = ",\n";
+    }
+    text += "]";
+  }
+  return text + "\n}\n";
 }
 
 }  // namespace memagent::viewer

@@ -1,6 +1,7 @@
 #include "viewer/report_text.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -65,7 +66,8 @@ std::string WorstSite(const View& view, const Terminal& terminal) {
   const std::string location = SiteLocation(worst, terminal);
   return Concat("S1 takes ", ShareAndInterval(worst.samples, whole, terminal), " of the ",
                 Measure(view), ": ", SiteName(worst, terminal), location.empty() ? "" : " ",
-                location, ", ", HumanBytes(worst.bytes_peak), " at its peak.");
+                location, worst.bytes_peak == 0 ? "" : ", ",
+                worst.bytes_peak == 0 ? "" : HumanBytes(worst.bytes_peak) + " at its peak", ".");
 }
 
 std::string RemoteVerdict(const View& view, const Terminal& terminal) {
@@ -113,6 +115,7 @@ class SiteTable {
 
   std::string Run(size_t rows) {
     rows = std::min(rows, view_.sites.size());
+    FindTwins(rows);
     for (size_t i = 0; i < rows; ++i) AddSite(view_.sites[i]);
     if (rows < view_.sites.size()) AddOthers(rows);
     AddUnattributed();
@@ -155,10 +158,49 @@ class SiteTable {
     cells.push_back({"", "", false, BarOf(samples, remote)});
   }
 
+  // Sites of the table that allocate in the same place, reached by different calls.
+  void FindTwins(size_t rows) {
+    for (size_t i = 0; i < rows; ++i) twins_[PlaceOf(view_.sites[i])].push_back(&view_.sites[i]);
+  }
+
+  std::string PlaceOf(const SiteView& site) const {
+    return Concat(SiteName(site, terminal_), " ", SiteLocation(site, terminal_));
+  }
+
+  // Twins are told apart by the caller in which their stacks differ.
+  Cell NameCell(const SiteView& site) const {
+    const std::vector<const SiteView*>& twins = twins_.at(PlaceOf(site));
+    const size_t depth = twins.size() > 1 ? FirstDifference(twins) : site.stack.size();
+    if (depth >= site.stack.size()) {
+      return {SiteName(site, terminal_), SiteLocation(site, terminal_), false, {}};
+    }
+    const CodeLine& caller = site.stack[depth];
+    const std::string name = caller.short_function.empty() ? LocationText(caller, terminal_)
+                                                           : terminal_.Safe(caller.short_function);
+    return {SiteName(site, terminal_), Concat(terminal_.glyphs().arrow, " ", name), false, {}};
+  }
+
+  // The depth of the first frame that is not the same function in all stacks.
+  static size_t FirstDifference(const std::vector<const SiteView*>& sites) {
+    const std::vector<CodeLine>& first = sites.front()->stack;
+    for (size_t depth = 0; depth < first.size(); ++depth) {
+      for (const SiteView* site : sites) {
+        if (depth >= site->stack.size()) return depth;
+        if (site->stack[depth].function != first[depth].function) return depth;
+      }
+    }
+    return first.size();
+  }
+
+  bool HasTwins() const {
+    return std::any_of(twins_.begin(), twins_.end(),
+                       [](const auto& entry) { return entry.second.size() > 1; });
+  }
+
   void AddSite(const SiteView& site) {
     std::vector<Cell> cells;
     cells.push_back({Concat(site.id, site.IsWeak() ? "*" : ""), "", false, {}});
-    cells.push_back({SiteName(site, terminal_), SiteLocation(site, terminal_), false, {}});
+    cells.push_back(NameCell(site));
     cells.push_back({site.kind, "", false, {}});
     // What no call allocated has no count of calls, and perhaps no known size.
     const bool sized = site.bytes_peak > 0 || site.allocations > 0;
@@ -214,6 +256,11 @@ class SiteTable {
           Concat(Plural(idle, "more sample"), " found no memory access under way: in no share."));
     }
     if (weak_) notes.push_back(Concat("* Under ", kWeakSamples, " samples: a hint only."));
+    if (HasTwins()) {
+      notes.push_back(
+          "Sites that allocate in one place are told apart by a caller; --by object "
+          "sums them.");
+    }
     if (rows < view_.sites.size()) notes.push_back("All sites: --all.");
     if (const std::string names = LeftOutNames(); !names.empty()) {
       notes.push_back(Concat("Left out at this width: ", names, " (--width 120)."));
@@ -242,6 +289,7 @@ class SiteTable {
   Table table_;
   uint64_t longest_ = 1;
   bool weak_ = false;
+  std::map<std::string, std::vector<const SiteView*>> twins_;  // by place
 };
 
 // --- details ---
