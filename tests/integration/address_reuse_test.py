@@ -15,7 +15,7 @@ def check(folder, rate):
         sites = harness.sites_of(parsed, site_function)
         assert sites, f'no site of {site_function}'
         wrong += sum(code['samples'] for site in sites for code in site['code']
-                     if code['function'] == wrong_code)
+                     if harness.plain_name(code['function']) == wrong_code)
     print(f'{truth["turns"]} turns, {wrong} samples on the wrong site, '
           f'{parsed["unattributed"].get("ambiguous_time", 0)} ambiguous in time')
     harness.check_shares(parsed, truth['shares'])

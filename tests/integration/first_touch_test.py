@@ -18,7 +18,7 @@ def check(folder, threads, pages):
         for touch in site['first_touch']:
             tid = tids.get(touch['thread'])
             assert tid in found, f'first toucher {touch} is none of the threads'
-            assert touch['function'] == truth['code'], f'touched in {touch["function"]}'
+            assert harness.plain_name(touch['function']) == truth['code'], f'touched in {touch["function"]}'
             found[tid] += touch['faults']
     print(f'expected {expected}\nfound    {found}\nfaults {parsed["faults"]}')
     assert found == expected

@@ -127,10 +127,16 @@ def check_accounting(parsed):
     assert parsed['attributed'] == sites, f'{parsed["attributed"]} attributed, the sites have {sites}'
 
 
+def plain_name(function):
+    """'(anonymous namespace)::f' as 'f'."""
+    return function.rsplit('::', 1)[-1]
+
+
 def sites_of(parsed, function):
     """Sites that `function` allocated: it stands in their call stack."""
     return [site for site in parsed['sites']
-            if function in [frame['function'] for frame in site['stack']] or site['function'] == function]
+            if function in [plain_name(name) for name in
+                            [site['function'], *(frame['function'] for frame in site['stack'])]]]
 
 
 def total(sites, key):
