@@ -36,7 +36,7 @@ constexpr size_t kLevels = 3;
 constexpr unsigned kFirstLevelBits = 14;
 constexpr unsigned kLevelGrowthBits = 4;
 // The last level has nowhere to overflow to: there a frame may also be in the next buckets. A full
-// trie fills half of its slots; a run of 64 full buckets does not happen.
+// trie fills at most half of its slots; a run of 64 full buckets does not happen.
 constexpr size_t kLastLevelBuckets = 64;
 constinit std::atomic<std::atomic<uint32_t>*> levels[kLevels] = {};
 
