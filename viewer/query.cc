@@ -123,7 +123,8 @@ class SiteBuilder {
     }
     site.stack_cut = site.stack_cut || stack != 0;
     site.where = OwnFrame(site, profile_.Text(source.name()) != site.name);
-    if (source.kind() == memagent::v1::GLOBAL) {
+    // "[data of libfoo.so]" is what no symbol names: it has no declaration.
+    if (source.kind() == memagent::v1::GLOBAL && !site.name.starts_with('[')) {
       const CodeLine place = symbolizer_.ResolveVariable(source.module(), source.address());
       site.where.file = place.file;
       site.where.line = place.line;

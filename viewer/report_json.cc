@@ -198,13 +198,15 @@ Json PagesJson(const SiteView& site) {
 }  // namespace
 
 Json CodeLineJson(const CodeLine& line) {
-  return {{"function", line.short_function},
-          {"file", line.file},
-          {"line", line.line},
-          {"module", line.module},
-          {"full_function", line.function},
-          {"address", line.address},
-          {"inlined", line.inlined}};
+  Json json = {{"function", line.short_function},
+               {"file", line.file},
+               {"line", line.line},
+               {"module", line.module},
+               {"address", line.address}};
+  // Stacks are most of a report: what says nothing is left out.
+  if (line.function != line.short_function) json["full_function"] = line.function;
+  if (line.inlined) json["inlined"] = true;
+  return json;
 }
 
 Json SiteJson(const View& view, const SiteView& site) {

@@ -177,7 +177,7 @@ class SiteTable {
     const CodeLine& caller = site.stack[depth];
     const std::string name = caller.short_function.empty() ? LocationText(caller, terminal_)
                                                            : terminal_.Safe(caller.short_function);
-    return {SiteName(site, terminal_), Concat(terminal_.glyphs().arrow, " ", name), false, {}};
+    return {SiteName(site, terminal_), Concat(terminal_.glyphs().arrow, " ", name), true, {}};
   }
 
   // The depth of the first frame that is not the same function in all stacks.

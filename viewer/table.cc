@@ -27,14 +27,22 @@ std::string RenderBar(const Bar& bar, size_t width, const Terminal& terminal) {
   return result;
 }
 
-// The cell in exactly its text's columns, at most `width`.
+// The tail in what `text` leaves of the width, or in half of it.
+std::string FitTail(const Cell& cell, size_t width, Charset charset) {
+  const size_t text = DisplayWidth(cell.text);
+  const size_t left = text + 1 < width ? width - text - 1 : 0;
+  const size_t most = cell.text.empty() ? width : std::max(left, width / 2);
+  return cell.cut_tail_at_end ? Truncate(cell.tail, most, charset)
+                              : TruncateFront(cell.tail, most, charset);
+}
+
+// The cell in at most `width` columns.
 std::string FitCell(const Cell& cell, size_t width, Charset charset) {
-  const size_t tail = cell.tail.empty() ? 0 : DisplayWidth(cell.tail) + 1;
-  if (tail >= width) return TruncateFront(Concat(cell.text, " ", cell.tail), width, charset);
-  const std::string text = cell.is_path ? TruncateFront(cell.text, width - tail, charset)
-                                        : Truncate(cell.text, width - tail, charset);
-  if (cell.tail.empty()) return text;
-  return text.empty() ? cell.tail : Concat(text, " ", cell.tail);
+  if (cell.tail.empty()) return Truncate(cell.text, width, charset);
+  const std::string tail = FitTail(cell, width, charset);
+  if (cell.text.empty()) return tail;
+  const size_t left = width - std::min(width, DisplayWidth(tail) + 1);
+  return Concat(Truncate(cell.text, left, charset), " ", tail);
 }
 
 std::string RenderCell(const Cell& cell, const Column& column, size_t width,

@@ -33,9 +33,9 @@ struct Bar {
 
 struct Cell {
   std::string text;
-  std::string tail;      // stays whole, after a space, while `text` is cut
-  bool is_path = false;  // cut at the front
-  Bar bar;               // drawn when text is empty
+  std::string tail;  // after a space; cut only when it would leave `text` less than half
+  bool cut_tail_at_end = false;  // false: at its front, so that "file.cc:12" keeps its line
+  Bar bar;                       // drawn when text is empty
 };
 
 class Table {

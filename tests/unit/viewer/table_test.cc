@@ -40,6 +40,13 @@ TEST(Table, NarrowCutsTheTextAndKeepsItsTail) {
             "b               mmap   7\n");
 }
 
+TEST(Table, LongTailLeavesTheTextHalf) {
+  Table table({{"A", Align::kLeft, 0, true, 12, 12}});
+  table.AddRow({Text("function", "a_long_file.cc:123")});
+  table.AddRow({{"function", "<- a_long_caller", true, {}}});
+  EXPECT_EQ(table.Render(Columns(12)), "A\nfunc… …c:123\nfunc… <- a_…\n");
+}
+
 TEST(Table, TooNarrowLeavesOutTheLeastImportantColumn) {
   EXPECT_EQ(Sample().LeftOut(Columns(80)).size(), 0u);
   EXPECT_EQ(Sample().LeftOut(Columns(12)), std::vector<std::string>{"KIND"});
