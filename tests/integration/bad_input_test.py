@@ -189,7 +189,7 @@ def rings_that_overflow_are_counted(folder):
                                   {'ring_pages': 1, 'drain_interval': 500, 'rate': 4000})
     parsed = result.only_profile()
     print(harness.evidence_text(parsed))
-    assert parsed['dropped'].get('ring_lost', 0) > 100, parsed['dropped']
+    assert parsed['dropped'].get('ring_lost', 0) > 0, parsed['dropped']
     expected = 4000 * result.json()['cpu_seconds']
     assert 0.9 * expected <= parsed['samples_seen'] <= 1.25 * expected, (
         f'{parsed["samples_seen"]} seen, about {expected:.0f} expected')
