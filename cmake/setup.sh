@@ -50,6 +50,14 @@ install_packages() {
     -o DPkg::Lock::Timeout=300 install --no-install-recommends "${missing[@]}"
 }
 
+# Whether the tests are configured too: they need more packages. A folder that has them keeps them.
+with_tests=ON
+
+needs_configuring() {
+  [ -f "build/$1/build.ninja" ] || return 0
+  [ "$with_tests" = ON ] && grep -q '^MEMAGENT_TESTS:BOOL=OFF' "build/$1/CMakeCache.txt"
+}
+
 # build_preset PRESET [TARGET...]: configures once, then builds; ccache is used where it exists.
 build_preset() {
   local preset=$1 log=$MEMAGENT_ROOT/build/$1.log launcher=()
@@ -58,9 +66,9 @@ build_preset() {
     launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_C_COMPILER_LAUNCHER=ccache)
   fi
   cd "$MEMAGENT_ROOT"
-  if [ ! -f "build/$preset/build.ninja" ]; then
+  if needs_configuring "$preset"; then
     say "configuring build/$preset"
-    run_logged "$log" cmake --preset "$preset" "${launcher[@]}"
+    run_logged "$log" cmake --preset "$preset" "-DMEMAGENT_TESTS=$with_tests" "${launcher[@]}"
   fi
   say "building ${*:-everything} in build/$preset"
   run_logged "$log" cmake --build --preset "$preset" ${1:+--target "$@"}
