@@ -73,13 +73,15 @@ int Dispatch(const Words& words) {
 }  // namespace memagent::viewer
 
 int main(int argc, char** argv) {
+  using memagent::viewer::Complain;
   std::setlocale(LC_CTYPE, "");
   try {
     const int code = memagent::viewer::Dispatch(std::vector<std::string>(argv + 1, argv + argc));
-    std::cout.flush();
-    return code;
+    if (std::cout.flush()) return code;
+    Complain(std::cerr, "the result could not be written: is the disk full?");
   } catch (const std::exception& error) {  // out of memory, or a defect
-    std::cerr << "memagent: failed: " << error.what() << ": please report this.\n";
-    return memagent::viewer::kExitUsage;
+    Complain(std::cerr,
+             memagent::viewer::Concat("failed: ", error.what(), ": please report this."));
   }
+  return memagent::viewer::kExitUsage;
 }

@@ -25,11 +25,12 @@ std::vector<ReasonCount> Reasons(const ReasonCounts& counts, std::span<const Rea
   std::map<std::string, uint64_t> sums;
   for (const auto& count : counts) sums[count.reason()] += count.count();
   std::vector<ReasonCount> result;
-  for (const auto& [name, count] : sums) {
-    if (count == 0) continue;
+  for (const auto& sum : sums) {
+    const std::string& name = sum.first;
+    if (sum.second == 0) continue;
     const auto info = std::find_if(known.begin(), known.end(),
                                    [&](const ReasonInfo& row) { return row.name == name; });
-    result.push_back({name, info == known.end() ? "" : std::string(info->meaning), count});
+    result.push_back({name, info == known.end() ? "" : std::string(info->meaning), sum.second});
   }
   std::stable_sort(result.begin(), result.end(),
                    [](const ReasonCount& a, const ReasonCount& b) { return a.count > b.count; });
