@@ -33,8 +33,9 @@ class CounterCache {
     SiteDelta& entry = EntryFor(site);
     Add(entry.allocations, 1);
     Add(entry.bytes_allocated, bytes);
-    const int64_t live = static_cast<int64_t>(entry.bytes_allocated.load(std::memory_order_relaxed) -
-                                              entry.bytes_freed.load(std::memory_order_relaxed));
+    const int64_t live =
+        static_cast<int64_t>(entry.bytes_allocated.load(std::memory_order_relaxed) -
+                             entry.bytes_freed.load(std::memory_order_relaxed));
     if (live > entry.peak.load(std::memory_order_relaxed)) {
       entry.peak.store(live, std::memory_order_relaxed);
     }
@@ -56,8 +57,8 @@ class CounterCache {
   // Owner thread, or the drain thread once the owner is gone.
   void FlushAll();
 
-  // Drain thread: calls visit(SiteId, delta) for each entry in use. Repeats the walk's single
-  // entries are read as they stand: an owner that runs on may be one event ahead.
+  // Drain thread: calls visit(SiteId, delta) for each entry in use. Entries are read as they stand:
+  // an owner that runs on may be one event ahead, or just be giving an entry to another site.
   template <typename Visit>
   void ForEach(Visit visit) const {
     for (const SiteDelta& entry : entries_) {

@@ -97,8 +97,8 @@ bool IsRecent(EventTime event, EventTime now) {
   return HistoryWanted() && Age(event, now + kClockSlack) <= Age(Settled(), now + kClockSlack);
 }
 
-// Size of the block whose first slot is `slot` in the granule at `granule`; false when the slot that
-// held it was overwritten.
+// Size of the block whose first slot is `slot` in the granule at `granule`; false when the slot
+// that held it was overwritten.
 bool SizeOf(Slot slot, uint64_t granule, uint64_t& size) {
   size = slot.size_code();
   if (size != kSizeInNextSlot) return true;
@@ -164,6 +164,21 @@ bool FindCrowdedAt(uint64_t address, EventTime moment, EventTime now, Block& blo
   return false;
 }
 
+bool FindCrowdedBlock(uint64_t start, Block& block) {
+  Slot slot{};
+  if (!FindCrowded(start, slot.bits)) return false;
+  block = {start, slot.size_code(), slot.site()};
+  return true;
+}
+
+// A block that is live in the crowded table starts at an address that was just given out again.
+void NoteMissedCrowdedFree(uint64_t start, Displaced& displaced) {
+  uint64_t bits;
+  if (!FindCrowdedBlock(start, displaced.missed)) return;
+  displaced.missed_free = true;
+  EraseCrowded(start, bits);
+}
+
 InsertResult InsertCrowdedBlock(uint64_t start, uint64_t size, SiteId site, EventTime now) {
   if (size >= kSizeInNextSlot) return InsertResult::kOccupied;
   return InsertCrowded(start, Encode(State::kLive, start, size, site, now))
@@ -176,22 +191,35 @@ bool EraseCrowdedBlock(uint64_t start, EventTime now, Block& block, Displaced& d
   if (!EraseCrowded(start, slot.bits)) return false;
   block = {start, slot.size_code(), slot.site()};
   if (HistoryWanted()) {
-    AddDisplaced(displaced, {start, block.size, block.site, slot.time(), now,
-                             IsRecent(slot.time(), now)});
+    AddDisplaced(displaced,
+                 {start, block.size, block.site, slot.time(), now, IsRecent(slot.time(), now)});
   }
   return true;
 }
 
 enum class Fit : uint8_t { kNo, kCovers, kEndsBefore };
 
-// How the block that starts in `granule` lies to `address` at `moment`.
+// How the block that starts in `granule` lies to `address` at `moment`. Sets `block` only when it
+// covers the address.
 Fit FitOf(uint64_t granule, uint64_t address, EventTime moment, EventTime now, Block& block) {
   const Slot slot = ReadSlot(granule);
   if (!AliveAt(slot, moment, now)) return Fit::kNo;
-  block.start = granule + slot.offset();
-  block.site = slot.site();
-  if (block.start > address || !SizeOf(slot, granule, block.size)) return Fit::kNo;
-  return address - block.start < block.size ? Fit::kCovers : Fit::kEndsBefore;
+  const uint64_t start = granule + slot.offset();
+  uint64_t size;
+  if (start > address || !SizeOf(slot, granule, size)) return Fit::kNo;
+  if (address - start >= size) return Fit::kEndsBefore;
+  block = {start, size, slot.site()};
+  return Fit::kCovers;
+}
+
+// Walks down from the granule of `address` to that of `lowest`, to the next block alive then.
+Fit WalkDown(uint64_t address, uint64_t from, uint64_t lowest, EventTime moment, EventTime now,
+             Block& block) {
+  for (uint64_t granule = from; granule >= lowest; granule -= kGranule) {
+    const Fit fit = FitOf(granule, address, moment, now, block);
+    if (fit != Fit::kNo || granule == 0) return fit;
+  }
+  return Fit::kNo;
 }
 
 // Where a large block that covers `boundary` (16 KiB aligned) would start; 0: none known.
@@ -219,9 +247,10 @@ InsertResult InsertBlock(uint64_t start, uint64_t size, SiteId site, EventTime n
   if (slot == nullptr) return InsertResult::kNoMemory;
   const uint64_t granule = start / kGranule * kGranule;
   const Slot old{slot->load(std::memory_order_relaxed)};
+  if (AnyCrowded()) NoteMissedCrowdedFree(start, displaced);
   if (old.state() == State::kLive) {
     if (granule + old.offset() != start) return InsertCrowdedBlock(start, size, site, now);
-    displaced.missed_free = FindBlock(start, displaced.missed);
+    displaced.missed_free |= FindBlock(start, displaced.missed);
   }
   Displace(granule, old, now, displaced);
   if (size >= kSizeInNextSlot) {
@@ -267,7 +296,9 @@ void RestoreBlock(const Block& block) {
 bool FindBlock(uint64_t start, Block& block) {
   const Slot slot = ReadSlot(start);
   const uint64_t granule = start / kGranule * kGranule;
-  if (slot.state() != State::kLive || granule + slot.offset() != start) return false;
+  if (slot.state() != State::kLive || granule + slot.offset() != start) {
+    return AnyCrowded() && FindCrowdedBlock(start, block);
+  }
   block.start = start;
   block.site = slot.site();
   return SizeOf(slot, granule, block.size);
@@ -276,21 +307,20 @@ bool FindBlock(uint64_t start, Block& block) {
 SlotVerdict LookUpBlock(uint64_t address, EventTime moment, EventTime now, Block& block) {
   if (AnyCrowded() && FindCrowdedAt(address, moment, now, block)) return SlotVerdict::kBlock;
   const uint64_t boundary = address / kMarkerSpan * kMarkerSpan;
-  uint64_t granule = address / kGranule * kGranule;
-  while (true) {
-    const Fit fit = FitOf(granule, address, moment, now, block);
-    if (fit == Fit::kCovers) return SlotVerdict::kBlock;
-    if (fit == Fit::kEndsBefore) return SlotVerdict::kNothing;
-    if (granule == boundary) break;
-    granule -= kGranule;
-  }
+  const uint64_t granule = address / kGranule * kGranule;
+  Fit fit = WalkDown(address, granule, boundary, moment, now, block);
+  if (fit != Fit::kNo) return fit == Fit::kCovers ? SlotVerdict::kBlock : SlotVerdict::kNothing;
   for (uint64_t start : {MarkedStart(boundary), CoveringStart(address)}) {
     if (start == 0) continue;
     if (FitOf(start / kGranule * kGranule, address, moment, now, block) == Fit::kCovers) {
       return SlotVerdict::kBlock;
     }
   }
-  return SlotVerdict::kNothing;
+  // A block without markers may still reach across the boundary: it starts less than kLargeBlock
+  // before the address.
+  if (boundary < kLargeBlock) return SlotVerdict::kNothing;
+  fit = WalkDown(address, boundary - kGranule, granule - kLargeBlock, moment, now, block);
+  return fit == Fit::kCovers ? SlotVerdict::kBlock : SlotVerdict::kNothing;
 }
 
 }  // namespace memagent::ledger

@@ -18,7 +18,8 @@
 //
 // Blocks of kLargeBlock bytes or more also leave their start address at every 16 KiB boundary they
 // cover ("marker"), and at every whole 32 MiB chunk ("cover"), so that an interior address finds its
-// start without a long walk.
+// start without a long walk. A smaller block that crosses such a boundary is found by walking on,
+// since it starts less than kLargeBlock before any address in it.
 //
 // Lock-free: host threads store, the drain thread reads. Two threads never write one slot at the
 // same time, because the allocator never gives one address out twice.

@@ -25,17 +25,19 @@ class SpscRing {
   // Owner thread only. False when full or without storage.
   bool Push(const Record& record) {
     const uint64_t head = head_.load(std::memory_order_relaxed);
-    if (storage_ == nullptr || head - tail_.load(std::memory_order_acquire) >= kCapacity) return false;
+    if (storage_ == nullptr || head - tail_.load(std::memory_order_acquire) >= kCapacity)
+      return false;
     storage_[head & (kCapacity - 1)] = record;
     head_.store(head + 1, std::memory_order_release);
     return true;
   }
 
-  // Owner thread only: more than three quarters full, time to wake the drain thread. Asked once in
-  // 256 pushes so that the shared tail is rarely read.
+  // Owner thread only: more than three quarters full, time to wake the drain thread. Looked at once
+  // in kLookEvery pushes so that the shared tail is rarely read.
   bool ShouldWake() const {
     const uint64_t head = head_.load(std::memory_order_relaxed);
-    return (head & 255) == 0 && head - tail_.load(std::memory_order_relaxed) > kCapacity / 4 * 3;
+    return head % kLookEvery == 0 &&
+           head - tail_.load(std::memory_order_relaxed) > kCapacity / 4 * 3;
   }
 
   // Drain thread only. Calls take(record) for everything pushed so far.
@@ -51,6 +53,11 @@ class SpscRing {
   void Clear() { tail_.store(head_.load()); }
 
  private:
+  // Sixteen looks a lap leave a small ring at least an eighth of its room when it wakes the drain.
+  static constexpr uint64_t kLookEvery = kCapacity >= 4096 ? 256
+                                         : kCapacity >= 16 ? kCapacity / 16
+                                                           : 1;
+
   Record* storage_ = nullptr;
   alignas(64) std::atomic<uint64_t> head_{0};
   alignas(64) std::atomic<uint64_t> tail_{0};

@@ -13,15 +13,23 @@ constinit std::atomic<uint32_t> last_serial{0};
 
 constinit base::FreeList<ThreadRecord> free_records;
 
+void UnmapIfMapped(void* start, size_t size) {
+  if (start != nullptr) base::UnmapPages(start, size);
+}
+
 ThreadRecord* MakeRecord() {
   const uint32_t index = record_count.load(std::memory_order_relaxed);
   if (index >= kMaxThreads) return nullptr;
   auto* record = static_cast<ThreadRecord*>(base::MapPages(sizeof(ThreadRecord)));
-  auto* history =
-      static_cast<DeadBlock*>(base::MapPages(kHistoryCapacity * sizeof(DeadBlock)));
-  auto* regions =
-      static_cast<RegionEvent*>(base::MapPages(kRegionCapacity * sizeof(RegionEvent)));
-  if (record == nullptr || history == nullptr || regions == nullptr) return nullptr;
+  auto* history = static_cast<DeadBlock*>(base::MapPages(kHistoryCapacity * sizeof(DeadBlock)));
+  auto* regions = static_cast<RegionEvent*>(base::MapPages(kRegionCapacity * sizeof(RegionEvent)));
+  if (record == nullptr || history == nullptr || regions == nullptr) {
+    // The thread asks again at its next event: nothing may be left behind each time.
+    UnmapIfMapped(record, sizeof(ThreadRecord));
+    UnmapIfMapped(history, kHistoryCapacity * sizeof(DeadBlock));
+    UnmapIfMapped(regions, kRegionCapacity * sizeof(RegionEvent));
+    return nullptr;
+  }
   record->history.Attach(history);
   record->regions.Attach(regions);
   const uint32_t mine = record_count.fetch_add(1, std::memory_order_acq_rel);
