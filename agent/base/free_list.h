@@ -18,8 +18,10 @@ class FreeList {
     while (true) {
       T* object = ObjectOf(head);
       if (object == nullptr) return nullptr;
-      if (head_.compare_exchange_weak(head, Pack(object->next_free, head),
-                                      std::memory_order_acq_rel)) {
+      // Another thread may have popped and pushed the object again meanwhile: then what is read
+      // here is of no use, and the exchange fails.
+      T* next = std::atomic_ref(object->next_free).load(std::memory_order_relaxed);
+      if (head_.compare_exchange_weak(head, Pack(next, head), std::memory_order_acq_rel)) {
         return object;
       }
     }
@@ -29,7 +31,7 @@ class FreeList {
   void Push(T* object) {
     uint64_t head = head_.load(std::memory_order_relaxed);
     do {
-      object->next_free = ObjectOf(head);
+      std::atomic_ref(object->next_free).store(ObjectOf(head), std::memory_order_relaxed);
     } while (!head_.compare_exchange_weak(head, Pack(object, head), std::memory_order_acq_rel));
   }
 
