@@ -28,13 +28,15 @@ constexpr int kSweepsPerScale = 800;
 
 [[gnu::noinline]] void SweepPart(uint64_t* field, size_t begin, size_t end, int sweeps,
                                  uint64_t* sum) {
+  uint64_t part_sum = 0;
   for (int sweep = 0; sweep < sweeps; ++sweep) {
     // Eight cells a line: one access to each line shows the memory and not the arithmetic.
     for (size_t i = begin; i < end; i += 8) {
       field[i] += 1;
-      *sum += field[i];
+      part_sum += field[i];
     }
   }
+  *sum = part_sum;
 }
 
 }  // namespace
