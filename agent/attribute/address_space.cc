@@ -14,7 +14,10 @@ bool IsSharedMemory(std::string_view path) {
 
 MappingKind KindOf(const os::Mapping& mapping) {
   const std::string_view path = mapping.path;
-  if (path.empty() || path.starts_with("[anon")) return MappingKind::kAnonymous;
+  // MAP_HUGETLB memory has a file of the kernel's own behind it (mm/hugetlb.c: HUGETLB_ANON_FILE).
+  if (path.empty() || path.starts_with("[anon") || path.starts_with("/anon_hugepage")) {
+    return MappingKind::kAnonymous;
+  }
   if (path == "[heap]") return MappingKind::kHeap;
   if (path.starts_with("[stack")) return MappingKind::kMainStack;
   if (path.front() == '[') return MappingKind::kKernel;
@@ -33,8 +36,8 @@ void AddressSpace::Load(std::string_view maps_text) {
   ranges_.clear();
   paths_.resize(1);
   os::ForEachMapping(maps_text, [this](const os::Mapping& mapping) {
-    ranges_.push_back({mapping.start, mapping.end, KindOf(mapping), mapping.executable,
-                       PathIndex(mapping.path)});
+    ranges_.push_back(
+        {mapping.start, mapping.end, KindOf(mapping), mapping.executable, PathIndex(mapping.path)});
   });
 }
 

@@ -23,12 +23,23 @@ Attribution Because(UnattributedReason reason) { return {SiteId::kUnknown, reaso
 
 void Attributor::AddThread(uint32_t thread, uint64_t initial_sp, uint64_t thread_pointer,
                            bool main) {
-  ThreadArea area = {thread, initial_sp, initial_sp, thread_pointer};
-  const auto range = space_.Find(initial_sp);
-  // The main thread's stack is the [stack] mapping, which grows: it is recognised by name.
-  if (!main && range) area.stack_low = range->start;
-  areas_.Add(area);
+  areas_.Add({thread, initial_sp, initial_sp, thread_pointer});
+  LearnStacks();
   if (main) NameThread(thread, "main");
+}
+
+// A thread is mostly newer than the last look at the maps: its stack is learned at the next one.
+// The main thread's is the [stack] mapping, which grows: it is recognised by name.
+void Attributor::LearnStacks() {
+  areas_.LearnStacks([this](uint64_t address) {
+    const auto range = space_.Find(address);
+    return range && range->kind != MappingKind::kMainStack ? range->start : 0;
+  });
+}
+
+void Attributor::RemoveThread(uint32_t thread) {
+  areas_.Remove(thread);
+  thread_names_.erase(thread);
 }
 
 void Attributor::NameThread(uint32_t thread, std::string_view name) {
@@ -54,7 +65,8 @@ SiteId Attributor::SiteNamed(RegionKind kind, std::string_view name, const Stati
 
 Attribution Attributor::InArea(const AreaAnswer& area) {
   const auto name = thread_names_.find(area.thread);
-  return {SiteNamed(area.kind, name == thread_names_.end() ? "unnamed" : std::string_view(name->second), {})};
+  return {SiteNamed(area.kind,
+                    name == thread_names_.end() ? "unnamed" : std::string_view(name->second), {})};
 }
 
 Attribution Attributor::InFile(uint64_t address, const Moment& moment, const MappedRange& range) {
@@ -69,8 +81,7 @@ Attribution Attributor::InFile(uint64_t address, const Moment& moment, const Map
   if (range.kind == MappingKind::kShared && region && region->site != SiteId::kUnknown) {
     return {region->site};
   }
-  const RegionKind kind =
-      range.kind == MappingKind::kShared ? RegionKind::kShm : RegionKind::kFile;
+  const RegionKind kind = range.kind == MappingKind::kShared ? RegionKind::kShm : RegionKind::kFile;
   return {SiteNamed(kind, space_.PathOf(range), {})};
 }
 
@@ -78,10 +89,14 @@ Attribution Attributor::InAnonymous(uint64_t address, const Moment& moment, bool
   const auto error = static_cast<uint32_t>(moment.error_ticks >> ledger::kEventTimeShift) + 1;
   const HeapAnswer heap = blocks_.Find(address, ledger::FromTsc(moment.tsc), error);
   switch (heap.verdict) {
-    case HeapVerdict::kBlock: return {heap.block.site, UnattributedReason::kSiteUntracked};
-    case HeapVerdict::kAmbiguous: return Because(UnattributedReason::kAmbiguousTime);
-    case HeapVerdict::kOverwritten: return Because(UnattributedReason::kFreedHistoryOverwritten);
-    case HeapVerdict::kNothing: break;
+    case HeapVerdict::kBlock:
+      return {heap.block.site, UnattributedReason::kSiteUntracked};
+    case HeapVerdict::kAmbiguous:
+      return Because(UnattributedReason::kAmbiguousTime);
+    case HeapVerdict::kOverwritten:
+      return Because(UnattributedReason::kFreedHistoryOverwritten);
+    case HeapVerdict::kNothing:
+      break;
   }
   const auto region = regions_.Find(address, moment.tsc);
   if (region && region->site != SiteId::kUnknown) return {region->site};
@@ -96,11 +111,15 @@ Attribution Attributor::AttributeOnce(uint64_t address, const Moment& moment) {
   const auto range = space_.Find(address);
   if (!range) return InAnonymous(address, moment, false);
   switch (range->kind) {
-    case MappingKind::kMainStack: return {SiteNamed(RegionKind::kStack, "main", {})};
-    case MappingKind::kKernel: return Because(UnattributedReason::kKernelAddress);
+    case MappingKind::kMainStack:
+      return {SiteNamed(RegionKind::kStack, "main", {})};
+    case MappingKind::kKernel:
+      return Because(UnattributedReason::kKernelAddress);
     case MappingKind::kFile:
-    case MappingKind::kShared: return InFile(address, moment, *range);
-    default: break;
+    case MappingKind::kShared:
+      return InFile(address, moment, *range);
+    default:
+      break;
   }
   // A block that holds a coroutine's or a thread's own stack is still a block.
   const Attribution heap = InAnonymous(address, moment, true);
@@ -126,6 +145,7 @@ void Attributor::Refresh() {
   const auto text = os::ReadOwnMaps();
   if (text) {
     space_.Load(*text);
+    LearnStacks();
     statics_.Refresh(*text);
   }
   const uint64_t after = os::MonotonicNanos();

@@ -44,7 +44,7 @@ class Attributor {
   Attribution Attribute(uint64_t address, const Moment& moment);
 
   void AddThread(uint32_t thread, uint64_t initial_sp, uint64_t thread_pointer, bool main);
-  void RemoveThread(uint32_t thread) { areas_.Remove(thread); }
+  void RemoveThread(uint32_t thread);
   // What the thread's stack is called; a later name wins for sites not yet made.
   void NameThread(uint32_t thread, std::string_view name);
 
@@ -65,6 +65,7 @@ class Attributor {
   Attribution InArea(const AreaAnswer& area);
   Attribution InFile(uint64_t address, const Moment& moment, const MappedRange& range);
   SiteId SiteNamed(RegionKind kind, std::string_view name, const StaticObject& object);
+  void LearnStacks();
   bool RefreshAllowed();
 
   StaticNames& statics_;

@@ -12,8 +12,8 @@ using ledger::ThreadRecord;
 
 namespace {
 
-// Host threads go on while we look: what they do in the next 2^20 units (70 to 130 ms) must not look
-// like the far past when ages are counted back from `now`.
+// Host threads go on while we look: what they do in the next 2^20 units (70 to 130 ms) must not
+// look like the far past when ages are counted back from `now`.
 constexpr uint32_t kFutureMargin = 1u << 20;
 
 }  // namespace
@@ -25,17 +25,21 @@ void BlockFinder::GatherHistory() {
       if (block.size >= ledger::kLargeBlock) large_frees_.push_back(block);
     });
     if (record->history_lost.exchange(0, std::memory_order_relaxed) > 0) {
-      history_lost_ = true;
-      history_lost_at_ = record->history_lost_at.load(std::memory_order_relaxed);
+      NoteLoss(record->history_lost_at.load(std::memory_order_relaxed));
     }
   });
 }
 
+void BlockFinder::NoteLoss(EventTime when) {
+  const EventTime now = ledger::Now() + kFutureMargin;
+  if (!history_lost_ || AtOrBefore(history_lost_at_, when, now)) history_lost_at_ = when;
+  history_lost_ = true;
+}
+
 void BlockFinder::ForgetBefore(EventTime settled) {
   const EventTime now = ledger::Now() + kFutureMargin;
-  std::erase_if(history_, [=](const DeadBlock& block) {
-    return Age(block.death, now) > Age(settled, now);
-  });
+  std::erase_if(history_,
+                [=](const DeadBlock& block) { return Age(block.death, now) > Age(settled, now); });
   if (history_lost_ && Age(history_lost_at_, now) > Age(settled, now)) history_lost_ = false;
 }
 

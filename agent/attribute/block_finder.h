@@ -50,6 +50,7 @@ class BlockFinder {
 
  private:
   HeapAnswer FindAt(uint64_t address, ledger::EventTime moment, ledger::EventTime now);
+  void NoteLoss(ledger::EventTime when);
   bool FindInHistory(uint64_t address, ledger::EventTime moment, ledger::EventTime now,
                      ledger::Block& block) const;
 

@@ -30,7 +30,7 @@ void RegionIndex::Apply(const RegionEvent& event) {
   }
   if (event.size == 0 || end <= event.start) return;
   Remove(event.start, end, event.tsc);
-  Insert({event.start, end, event.site, event.region, event.tsc, ~uint64_t{0}});
+  Insert({event.start, end, event.site, event.region, event.tsc, ~uint64_t{0}, ++mappings_});
 }
 
 void RegionIndex::Insert(const Region& region) {
@@ -41,27 +41,33 @@ void RegionIndex::Insert(const Region& region) {
 void RegionIndex::Remove(uint64_t start, uint64_t end, uint64_t tsc) {
   auto it = live_.upper_bound(start);
   if (it != live_.begin() && std::prev(it)->second.end > start) --it;
-  while (it != live_.end() && it->second.start < end) {
+  while (start < end && it != live_.end() && it->second.start < end) {
     const Region old = it->second;
     it = live_.erase(it);
-    Region gone = old;
-    gone.start = std::max(old.start, start);
-    gone.end = std::min(old.end, end);
-    gone.died_tsc = tsc;
-    dead_.push_back(gone);
-    CountUnmapped(old, gone.end - gone.start, gone.start == old.start && gone.end == old.end);
-    if (old.start < gone.start) {
-      Region left = old;
-      left.end = gone.start;
-      live_[left.start] = left;
-    }
-    if (gone.end < old.end) {
-      Region right = old;
-      right.start = gone.end;
-      it = live_.insert({right.start, right}).first;
-      ++it;
-    }
+    Cut(old, start, end, tsc);
   }
+}
+
+void RegionIndex::Cut(const Region& old, uint64_t start, uint64_t end, uint64_t tsc) {
+  Region gone = old;
+  gone.start = std::max(old.start, start);
+  gone.end = std::min(old.end, end);
+  gone.died_tsc = tsc;
+  dead_.push_back(gone);
+  int pieces = 0;
+  if (old.start < gone.start) {
+    Region left = old;
+    left.end = gone.start;
+    live_[left.start] = left;
+    ++pieces;
+  }
+  if (gone.end < old.end) {
+    Region right = old;
+    right.start = gone.end;
+    live_[right.start] = right;
+    ++pieces;
+  }
+  CountUnmapped(old, gone.end - gone.start, pieces);
 }
 
 void RegionIndex::RemoveWhole(uint64_t start, uint64_t tsc) {
@@ -77,11 +83,18 @@ void RegionIndex::CountMapped(const Region& region) {
   counts.bytes_peak = std::max(counts.bytes_peak, counts.bytes_allocated - counts.bytes_freed);
 }
 
-void RegionIndex::CountUnmapped(const Region& region, uint64_t bytes, bool whole) {
+void RegionIndex::CountUnmapped(const Region& region, uint64_t bytes, int pieces_left) {
   if (region.kind == RegionKind::kFile) return;
   RegionCounts& counts = counts_[static_cast<uint32_t>(region.site)];
   counts.bytes_freed += bytes;
-  if (whole) ++counts.frees;
+  if (pieces_left == 2) ++extra_pieces_[region.mapping];
+  if (pieces_left != 0) return;
+  const auto extra = extra_pieces_.find(region.mapping);
+  if (extra == extra_pieces_.end()) {
+    ++counts.frees;
+  } else if (--extra->second == 0) {
+    extra_pieces_.erase(extra);
+  }
 }
 
 std::optional<Region> RegionIndex::Find(uint64_t address, uint64_t tsc) const {

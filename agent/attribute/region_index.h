@@ -1,8 +1,8 @@
 // Memory that the program mapped itself (mmap, brk, shmat), by address and time.
 //
-// Fed with the hooks' region events in time order. A region that is unmapped stays known until every
-// sample of its lifetime has been attributed. Overlays, partial unmaps and moves split and trim
-// (pitfalls P64). Calling thread: the drain thread; pure but for its own memory.
+// Fed with the hooks' region events in time order. A region that is unmapped stays known until
+// every sample of its lifetime has been attributed. Overlays, partial unmaps and moves split and
+// trim (pitfalls P64). Calling thread: the drain thread; pure but for its own memory.
 #ifndef MEMAGENT_AGENT_ATTRIBUTE_REGION_INDEX_H_
 #define MEMAGENT_AGENT_ATTRIBUTE_REGION_INDEX_H_
 
@@ -21,9 +21,11 @@ struct Region {
   RegionKind kind = RegionKind::kUnknown;
   uint64_t born_tsc = 0;
   uint64_t died_tsc = ~uint64_t{0};
+  uint64_t mapping = 0;  // which call made it: the pieces of a split mapping share it
 };
 
 // What the events did to a site, for its counters (the hooks can't know what an unmap hits).
+// A mapping that was split counts as freed once, with its last piece.
 struct RegionCounts {
   uint64_t allocations = 0;
   uint64_t frees = 0;
@@ -47,15 +49,20 @@ class RegionIndex {
 
  private:
   void Insert(const Region& region);
-  // Ends [start, end) at `tsc`; what sticks out of it lives on.
+  // Ends what was mapped in [start, end) at `tsc`; what sticks out of it lives on.
   void Remove(uint64_t start, uint64_t end, uint64_t tsc);
+  // Cuts [start, end) out of the live region `old`, which overlaps it.
+  void Cut(const Region& old, uint64_t start, uint64_t end, uint64_t tsc);
   void RemoveWhole(uint64_t start, uint64_t tsc);
   void CountMapped(const Region& region);
-  void CountUnmapped(const Region& region, uint64_t bytes, bool whole);
+  // `pieces_left`: 0, 1 or 2 pieces of what was one.
+  void CountUnmapped(const Region& region, uint64_t bytes, int pieces_left);
 
   base::OrderedMap<uint64_t, Region> live_;  // by start, never overlapping
   base::Vector<Region> dead_;
   base::HashMap<uint32_t, RegionCounts> counts_;
+  base::HashMap<uint64_t, uint64_t> extra_pieces_;  // by mapping, of those that are split
+  uint64_t mappings_ = 0;
 };
 
 }  // namespace memagent::attribute

@@ -3,8 +3,8 @@
 //   mapping start                    initial sp          thread pointer
 //        |  guard   <- stack grows down <- |  frames of libc, static TLS | thread descriptor |
 //
-// glibc puts a thread's descriptor and static TLS at the top of its stack, so both are found from the
-// thread pointer. Pure. Calling thread: the drain thread.
+// glibc puts a thread's descriptor and static TLS at the top of its stack, so both are found from
+// the thread pointer. Pure. Calling thread: the drain thread.
 #ifndef MEMAGENT_AGENT_ATTRIBUTE_THREAD_AREAS_H_
 #define MEMAGENT_AGENT_ATTRIBUTE_THREAD_AREAS_H_
 
@@ -17,7 +17,7 @@ namespace memagent::attribute {
 
 struct ThreadArea {
   uint32_t thread = 0;      // serial of the thread record
-  uint64_t stack_low = 0;   // start of the mapping that holds the stack
+  uint64_t stack_low = 0;   // start of the mapping that holds the stack; initial_sp: not known yet
   uint64_t initial_sp = 0;  // an address near the stack's start
   uint64_t thread_pointer = 0;
 };
@@ -39,6 +39,15 @@ class ThreadAreas {
 
   void Add(const ThreadArea& area) { areas_.push_back(area); }
   void Remove(uint32_t thread);
+  // Sets stack_low of each area where it is still initial_sp: `start_of(address)` is the start of
+  // the mapping at an address, 0 when that is not known.
+  template <typename StartOf>
+  void LearnStacks(StartOf start_of) {
+    for (ThreadArea& area : areas_) {
+      if (area.stack_low != area.initial_sp) continue;
+      if (const uint64_t start = start_of(area.initial_sp); start != 0) area.stack_low = start;
+    }
+  }
   AreaAnswer Find(uint64_t address) const;
 
  private:
