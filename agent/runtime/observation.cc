@@ -21,8 +21,8 @@ base::String ReadThreadName(Tid tid) {
 
 void Observation::NoteOutcome(const OpenOutcome& outcome, ThreadSummary& summary) {
   if (!engine_.known) {
-    engine_ = {outcome.access, outcome.minor, outcome.error, outcome.failed_step,
-               outcome.ring_pages, true};
+    engine_ = {outcome.access,      outcome.minor,      outcome.error,
+               outcome.failed_step, outcome.ring_pages, true};
   }
   if (outcome.access != nullptr || selection_->access.count == 0) return;
   const capture::EngineError why =
@@ -38,8 +38,8 @@ void Observation::Adopt(ledger::ThreadRecord* record, uint32_t serial) {
   ThreadSummary& summary = summaries_[serial];
   summary.tid = record->tid;
   summary.main = record->is_main;
-  const OpenOutcome outcome = it->second.Open(*selection_, options_.ring_pages,
-                                              options_.fault_period);
+  const OpenOutcome outcome =
+      it->second.Open(*selection_, options_.ring_pages, options_.fault_period);
   NoteOutcome(outcome, summary);
   record->observed.store(1, std::memory_order_release);
   FutexWakeAll(record->observed);
@@ -99,7 +99,7 @@ void Observation::Bury(uint32_t serial, ThreadObserver& observer) {
 
 void Observation::BuryDeadThreads() {
   for (auto it = observers_.begin(); it != observers_.end();) {
-    if (!it->second.IsGone(pid_)) {
+    if (!it->second.WasGone(pid_)) {
       ++it;
       continue;
     }

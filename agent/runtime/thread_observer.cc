@@ -137,8 +137,7 @@ uint64_t ThreadObserver::NewlyLost(Event& event) {
   return fresh;
 }
 
-void ThreadObserver::BookLosses(aggregate::Accounting& accounting,
-                                std::span<PendingSample> fresh) {
+void ThreadObserver::BookLosses(aggregate::Accounting& accounting, std::span<PendingSample> fresh) {
   accounting.DropSamples(DropReason::kRingLost, NewlyLost(access_));
   const uint64_t lost_faults = NewlyLost(minor_) + NewlyLost(major_);
   if (lost_faults == 0) return;
@@ -170,8 +169,10 @@ void ThreadObserver::JitterPeriod(uint64_t nominal, uint64_t random) {
   os::SetPerfPeriod(access_.fd.get(), nominal - span / 2 + (span == 0 ? 0 : random % span));
 }
 
-bool ThreadObserver::IsGone(int32_t pid) const {
-  return base::Syscall(SYS_tgkill, pid, record_->tid, 0) == -ESRCH;
+bool ThreadObserver::WasGone(int32_t pid) {
+  const bool before = gone_;
+  gone_ = base::Syscall(SYS_tgkill, pid, record_->tid, 0) == -ESRCH;
+  return before && gone_;
 }
 
 }  // namespace memagent::runtime

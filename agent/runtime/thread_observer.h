@@ -59,8 +59,9 @@ class ThreadObserver {
   // A fixed interval can lock onto a loop: the next period is the nominal one +-1/16.
   void JitterPeriod(uint64_t nominal, uint64_t random);
 
-  // The kernel says that the thread is gone.
-  bool IsGone(int32_t pid) const;
+  // The kernel says that the thread is gone, and said so at an earlier call already: what the
+  // thread left in its rings has been read in between.
+  bool WasGone(int32_t pid);
 
   // Time the access event was enabled and running, refreshed by BookLosses.
   uint64_t enabled_nanos() const { return counts_.enabled_nanos; }
@@ -102,6 +103,7 @@ class ThreadObserver {
   bool adapt_faults_ = false;
   uint64_t faults_this_tick_ = 0;
   bool was_busy_ = false;
+  bool gone_ = false;
 };
 
 }  // namespace memagent::runtime
