@@ -22,10 +22,11 @@ void* BootstrapAllocate(size_t size, size_t alignment) {
   const size_t wanted = kHeader + size + alignment;
   const size_t offset = used.fetch_add((wanted + 15) & ~size_t{15}, std::memory_order_relaxed);
   if (offset + wanted > kBytes) return nullptr;
-  const size_t start = (offset + kHeader + alignment - 1) & ~(alignment - 1);
-  *reinterpret_cast<size_t*>(heap + start - kHeader) = size;
+  const uintptr_t lowest = reinterpret_cast<uintptr_t>(heap) + offset + kHeader;
+  auto* block = reinterpret_cast<char*>((lowest + alignment - 1) & ~(alignment - 1));
+  *reinterpret_cast<size_t*>(block - kHeader) = size;
   allocations.fetch_add(1, std::memory_order_relaxed);
-  return heap + start;
+  return block;
 }
 
 bool IsBootstrapBlock(const void* block) {
