@@ -15,7 +15,8 @@ namespace memagent::viewer {
 namespace {
 
 const std::string& Hostile() {
-  static const std::string text("\x1b[2Jx\n\xc2\x9b\xff\x07y\u202e\0|,\"z", 22);
+  static constexpr char kBytes[] = "\x1b[2Jx\n\xc2\x9b\xff\x07y\u202e\0|,\"z";
+  static const std::string text(kBytes, sizeof kBytes - 1);
   return text;
 }
 
