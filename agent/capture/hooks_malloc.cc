@@ -82,16 +82,13 @@ MEMAGENT_HOOK void cfree(void* block) {
   if (PrepareFree(block)) real.free(block);
 }
 
-MEMAGENT_HOOK void free_sized(void* block, size_t size) {
-  if (!PrepareFree(block)) return;
-  if (real.free_sized != nullptr) return real.free_sized(block, size);
-  real.free(block);
+// C23 defines both as equivalent to free for a right size, and libc's up to 2.42 lack them.
+MEMAGENT_HOOK void free_sized(void* block, size_t) {
+  if (PrepareFree(block)) real.free(block);
 }
 
-MEMAGENT_HOOK void free_aligned_sized(void* block, size_t alignment, size_t size) {
-  if (!PrepareFree(block)) return;
-  if (real.free_aligned_sized != nullptr) return real.free_aligned_sized(block, alignment, size);
-  real.free(block);
+MEMAGENT_HOOK void free_aligned_sized(void* block, size_t, size_t) {
+  if (PrepareFree(block)) real.free(block);
 }
 
 MEMAGENT_HOOK void* memalign(size_t alignment, size_t size) {

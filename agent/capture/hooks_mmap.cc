@@ -1,5 +1,6 @@
 // The mmap family: memory that comes without malloc. What libc maps for itself (arenas, thread
-// stacks, the loader) never passes here; the drain thread finds it in /proc/self/maps (pitfalls P65).
+// stacks, the loader) never passes here; the drain thread finds it in /proc/self/maps (pitfalls
+// P65).
 #include <stdarg.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
@@ -14,9 +15,15 @@ namespace {
 
 using Kind = ledger::RegionEvent::Kind;
 
+// These hooks run inside allocators, also while those initialise: none of them resolves everything.
+template <typename Function>
+bool Known(Function& function, const char* name) {
+  return EarlySymbol(function, name) != nullptr;
+}
+
 void* Map(void* start, size_t size, int protection, int flags, int fd, off_t offset,
           const FrameStart& caller) {
-  if (!RealReady()) {  // an allocator that maps memory while we are looking for the real functions
+  if (!real_ready.load(std::memory_order_acquire)) {
     const long result = base::Syscall(SYS_mmap, start, size, protection, flags, fd, offset);
     return result < 0 && result > -4096 ? MAP_FAILED : reinterpret_cast<void*>(result);
   }
@@ -61,7 +68,9 @@ MEMAGENT_HOOK void* mmap64(void* start, size_t size, int protection, int flags, 
 }
 
 MEMAGENT_HOOK int munmap(void* start, size_t size) {
-  if (!RealReady()) return base::Syscall(SYS_munmap, start, size) == 0 ? 0 : -1;
+  if (!real_ready.load(std::memory_order_acquire)) {
+    return base::Syscall(SYS_munmap, start, size) == 0 ? 0 : -1;
+  }
   const uint64_t before = os::ReadTsc();
   const int result = real.munmap(start, size);
   if (result == 0) RecordUnmap(Kind::kUnmap, start, size, before);
@@ -73,7 +82,7 @@ MEMAGENT_HOOK void* mremap(void* old_start, size_t old_size, size_t size, int fl
   va_start(arguments, flags);
   void* wanted = (flags & MREMAP_FIXED) != 0 ? va_arg(arguments, void*) : nullptr;
   va_end(arguments);
-  if (!RealReady()) return MAP_FAILED;
+  if (!Known(real.mremap, "mremap")) return MAP_FAILED;
   const uint64_t before = os::ReadTsc();
   void* result = real.mremap(old_start, old_size, size, flags, wanted);
   if (result != MAP_FAILED) {
@@ -83,7 +92,7 @@ MEMAGENT_HOOK void* mremap(void* old_start, size_t old_size, size_t size, int fl
 }
 
 MEMAGENT_HOOK int brk(void* end) {
-  if (!RealReady()) return -1;
+  if (!Known(real.brk, "brk") || !Known(real.sbrk, "sbrk")) return -1;
   void* old_break = real.sbrk(0);
   const int result = real.brk(end);
   if (result == 0) {
@@ -94,14 +103,14 @@ MEMAGENT_HOOK int brk(void* end) {
 }
 
 MEMAGENT_HOOK void* sbrk(intptr_t growth) {
-  if (!RealReady()) return reinterpret_cast<void*>(-1);
+  if (!Known(real.sbrk, "sbrk")) return reinterpret_cast<void*>(-1);
   void* result = real.sbrk(growth);
   if (result != reinterpret_cast<void*>(-1)) RecordBreak(result, growth, MEMAGENT_CALLER());
   return result;
 }
 
 MEMAGENT_HOOK void* shmat(int id, const void* wanted, int flags) {
-  if (!RealReady()) return reinterpret_cast<void*>(-1);
+  if (!Known(real.shmat, "shmat")) return reinterpret_cast<void*>(-1);
   void* result = real.shmat(id, wanted, flags);
   if (result != reinterpret_cast<void*>(-1)) {
     RecordMap(Kind::kAttach, RegionKind::kShm, result, SegmentSize(id), os::ReadTsc(),
@@ -111,7 +120,7 @@ MEMAGENT_HOOK void* shmat(int id, const void* wanted, int flags) {
 }
 
 MEMAGENT_HOOK int shmdt(const void* start) {
-  if (!RealReady()) return -1;
+  if (!Known(real.shmdt, "shmdt")) return -1;
   const uint64_t before = os::ReadTsc();
   const int result = real.shmdt(start);
   if (result == 0) RecordUnmap(Kind::kDetach, const_cast<void*>(start), 0, before);

@@ -13,6 +13,7 @@
 #include <cstddef>
 
 #include "agent/capture/hooks.h"
+#include "agent/ledger/thread_state.h"
 
 namespace memagent::capture {
 namespace {
@@ -43,8 +44,12 @@ void* NewOnMalloc(size_t size, size_t alignment, bool may_fail, const char* symb
   return block;
 }
 
+// The allocator's operator new may have come through malloc after all: then the block is known.
 inline void* RecordedNew(void* block, size_t size, const FrameStart& caller) {
-  if (block != nullptr) RecordAllocation(block, size, caller);
+  ledger::Block known;
+  if (block != nullptr && !ledger::FindBlock(reinterpret_cast<uint64_t>(block), known)) {
+    RecordAllocation(block, size, caller);
+  }
   return block;
 }
 
@@ -58,16 +63,17 @@ void DeleteOnMalloc(void* block) {
 }  // namespace memagent::capture
 
 using namespace memagent::capture;  // NOLINT: the hooks below are C functions
+namespace ledger = memagent::ledger;
 
 // MEMAGENT_NEW(field, symbol, may_fail, alignment, parameters, arguments)
-#define MEMAGENT_NEW(field, symbol, may_fail, alignment, parameters, arguments)              \
-  MEMAGENT_HOOK void* hook_##field parameters asm(symbol);                                   \
-  void* hook_##field parameters {                                                            \
-    if (!RealReady() || real.field == nullptr)                                               \
-      return NewOnMalloc(size, alignment, may_fail, symbol, MEMAGENT_CALLER());              \
-    if (__builtin_expect(RecordsNew(), 0))                                                   \
-      return RecordedNew(real.field arguments, size, MEMAGENT_CALLER());                     \
-    return real.field arguments;                                                             \
+#define MEMAGENT_NEW(field, symbol, may_fail, alignment, parameters, arguments) \
+  MEMAGENT_HOOK void* hook_##field parameters asm(symbol);                      \
+  void* hook_##field parameters {                                               \
+    if (!RealReady() || real.field == nullptr)                                  \
+      return NewOnMalloc(size, alignment, may_fail, symbol, MEMAGENT_CALLER()); \
+    if (__builtin_expect(RecordsNew(), 0))                                      \
+      return RecordedNew(real.field arguments, size, MEMAGENT_CALLER());        \
+    return real.field arguments;                                                \
   }
 
 MEMAGENT_NEW(new_one, "_Znwm", false, kMallocAlignment, (size_t size), (size))
@@ -85,12 +91,18 @@ MEMAGENT_NEW(new_one_aligned_nothrow, "_ZnwmSt11align_val_tRKSt9nothrow_t", true
 MEMAGENT_NEW(new_array_aligned_nothrow, "_ZnamSt11align_val_tRKSt9nothrow_t", true, align,
              (size_t size, size_t align, const void* tag), (size, align, tag))
 
-#define MEMAGENT_DELETE(field, symbol, parameters, arguments)                  \
-  MEMAGENT_HOOK void hook_##field parameters asm(symbol);                      \
-  void hook_##field parameters {                                               \
-    if (!RealReady() || real.field == nullptr) return DeleteOnMalloc(block);   \
-    if (__builtin_expect(RecordsNew(), 0) && block != nullptr) RecordFree(block); \
-    return real.field arguments;                                               \
+#define MEMAGENT_DELETE(field, symbol, parameters, arguments)                \
+  MEMAGENT_HOOK void hook_##field parameters asm(symbol);                    \
+  void hook_##field parameters {                                             \
+    if (!RealReady() || real.field == nullptr) return DeleteOnMalloc(block); \
+    if (__builtin_expect(RecordsNew(), 0) && block != nullptr) {             \
+      RecordFree(block);                                                     \
+      ledger::thread_state.depth += ledger::kForwarding;                     \
+      real.field arguments;                                                  \
+      ledger::thread_state.depth -= ledger::kForwarding;                     \
+      return;                                                                \
+    }                                                                        \
+    return real.field arguments;                                             \
   }
 
 MEMAGENT_DELETE(delete_one, "_ZdlPv", (void* block), (block))

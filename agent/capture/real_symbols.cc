@@ -13,7 +13,7 @@ namespace {
 
 constinit std::atomic<int> resolver{0};  // 0 nobody, 1 under way, 2 done
 constinit bool new_bypasses_malloc = false;
-constinit const char* allocator_object = "";
+constinit const char* malloc_ahead = nullptr;
 
 const void* ObjectOf(void* function) {
   Dl_info info;
@@ -27,7 +27,7 @@ const char* ObjectPath(void* function) {
 
 template <typename Function>
 void Find(Function& function, const char* name) {
-  function = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+  function = reinterpret_cast<Function>(FindNext(name));
 }
 
 // dlsym leaves its error text for dlerror and some calls set errno: the host must find neither
@@ -41,7 +41,10 @@ void FindAll() {
 #undef MEMAGENT_FIND
   void* provider = reinterpret_cast<void*>(real.malloc);
   new_bypasses_malloc = ObjectOf(provider) == ObjectOf(reinterpret_cast<void*>(real.new_one));
-  allocator_object = ObjectPath(provider);
+  void* called = dlsym(RTLD_DEFAULT, "malloc");
+  if (ObjectOf(called) != ObjectOf(reinterpret_cast<void*>(FindAll))) {
+    malloc_ahead = ObjectPath(called);
+  }
   dlerror();
 }
 
@@ -57,8 +60,10 @@ void ResolveRealSymbols() {
   real_ready.store(true, std::memory_order_release);
 }
 
+void* FindNext(const char* name) { return dlsym(RTLD_NEXT, name); }
+
 bool NewBypassesMalloc() { return new_bypasses_malloc; }
 
-const char* AllocatorObject() { return allocator_object; }
+const char* MallocAheadOfUs() { return malloc_ahead; }
 
 }  // namespace memagent::capture

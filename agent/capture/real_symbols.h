@@ -17,65 +17,63 @@
 namespace memagent::capture {
 
 // (name, type): one row for each function that is forwarded by name.
-#define MEMAGENT_REAL_SYMBOLS(X)                                                          \
-  X(malloc, void* (*)(size_t))                                                            \
-  X(calloc, void* (*)(size_t, size_t))                                                    \
-  X(realloc, void* (*)(void*, size_t))                                                    \
-  X(free, void (*)(void*))                                                                \
-  X(memalign, void* (*)(size_t, size_t))                                                  \
-  X(aligned_alloc, void* (*)(size_t, size_t))                                             \
-  X(posix_memalign, int (*)(void**, size_t, size_t))                                      \
-  X(valloc, void* (*)(size_t))                                                            \
-  X(pvalloc, void* (*)(size_t))                                                           \
-  X(malloc_usable_size, size_t (*)(void*))                                                \
-  X(free_sized, void (*)(void*, size_t))                                                  \
-  X(free_aligned_sized, void (*)(void*, size_t, size_t))                                  \
-  X(mmap, void* (*)(void*, size_t, int, int, int, off_t))                                 \
-  X(munmap, int (*)(void*, size_t))                                                       \
-  X(mremap, void* (*)(void*, size_t, size_t, int, void*))                                 \
-  X(brk, int (*)(void*))                                                                  \
-  X(sbrk, void* (*)(intptr_t))                                                            \
-  X(shmat, void* (*)(int, const void*, int))                                              \
-  X(shmdt, int (*)(const void*))                                                          \
-  X(pthread_create, int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*))  \
-  X(execve, int (*)(const char*, char* const*, char* const*))                             \
-  X(execvpe, int (*)(const char*, char* const*, char* const*))                            \
-  X(fexecve, int (*)(int, char* const*, char* const*))                                    \
-  X(execveat, int (*)(int, const char*, char* const*, char* const*, int))                 \
-  X(posix_spawn, int (*)(pid_t*, const char*, const posix_spawn_file_actions_t*,          \
-                         const posix_spawnattr_t*, char* const*, char* const*))           \
-  X(posix_spawnp, int (*)(pid_t*, const char*, const posix_spawn_file_actions_t*,         \
-                          const posix_spawnattr_t*, char* const*, char* const*))          \
-  X(dlclose, int (*)(void*))                                                              \
-  X(_exit, void (*)(int))                                                                 \
-  X(quick_exit, void (*)(int))                                                            \
+#define MEMAGENT_REAL_SYMBOLS(X)                                                         \
+  X(malloc, void* (*)(size_t))                                                           \
+  X(calloc, void* (*)(size_t, size_t))                                                   \
+  X(realloc, void* (*)(void*, size_t))                                                   \
+  X(free, void (*)(void*))                                                               \
+  X(memalign, void* (*)(size_t, size_t))                                                 \
+  X(aligned_alloc, void* (*)(size_t, size_t))                                            \
+  X(posix_memalign, int (*)(void**, size_t, size_t))                                     \
+  X(valloc, void* (*)(size_t))                                                           \
+  X(pvalloc, void* (*)(size_t))                                                          \
+  X(malloc_usable_size, size_t (*)(void*))                                               \
+  X(mmap, void* (*)(void*, size_t, int, int, int, off_t))                                \
+  X(munmap, int (*)(void*, size_t))                                                      \
+  X(mremap, void* (*)(void*, size_t, size_t, int, void*))                                \
+  X(brk, int (*)(void*))                                                                 \
+  X(sbrk, void* (*)(intptr_t))                                                           \
+  X(shmat, void* (*)(int, const void*, int))                                             \
+  X(shmdt, int (*)(const void*))                                                         \
+  X(pthread_create, int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)) \
+  X(execve, int (*)(const char*, char* const*, char* const*))                            \
+  X(execvpe, int (*)(const char*, char* const*, char* const*))                           \
+  X(fexecve, int (*)(int, char* const*, char* const*))                                   \
+  X(execveat, int (*)(int, const char*, char* const*, char* const*, int))                \
+  X(posix_spawn, int (*)(pid_t*, const char*, const posix_spawn_file_actions_t*,         \
+                         const posix_spawnattr_t*, char* const*, char* const*))          \
+  X(posix_spawnp, int (*)(pid_t*, const char*, const posix_spawn_file_actions_t*,        \
+                          const posix_spawnattr_t*, char* const*, char* const*))         \
+  X(dlclose, int (*)(void*))                                                             \
+  X(_exit, void (*)(int))                                                                \
+  X(quick_exit, void (*)(int))                                                           \
   X(abort, void (*)())
 
 // operator new and delete: (field, mangled name, type).
-#define MEMAGENT_REAL_OPERATORS(X)                                                             \
-  X(new_one, "_Znwm", void* (*)(size_t))                                                       \
-  X(new_array, "_Znam", void* (*)(size_t))                                                     \
-  X(new_one_nothrow, "_ZnwmRKSt9nothrow_t", void* (*)(size_t, const void*))                    \
-  X(new_array_nothrow, "_ZnamRKSt9nothrow_t", void* (*)(size_t, const void*))                  \
-  X(new_one_aligned, "_ZnwmSt11align_val_t", void* (*)(size_t, size_t))                        \
-  X(new_array_aligned, "_ZnamSt11align_val_t", void* (*)(size_t, size_t))                      \
-  X(new_one_aligned_nothrow, "_ZnwmSt11align_val_tRKSt9nothrow_t",                             \
-    void* (*)(size_t, size_t, const void*))                                                    \
-  X(new_array_aligned_nothrow, "_ZnamSt11align_val_tRKSt9nothrow_t",                           \
-    void* (*)(size_t, size_t, const void*))                                                    \
-  X(delete_one, "_ZdlPv", void (*)(void*))                                                     \
-  X(delete_array, "_ZdaPv", void (*)(void*))                                                   \
-  X(delete_one_nothrow, "_ZdlPvRKSt9nothrow_t", void (*)(void*, const void*))                  \
-  X(delete_array_nothrow, "_ZdaPvRKSt9nothrow_t", void (*)(void*, const void*))                \
-  X(delete_one_sized, "_ZdlPvm", void (*)(void*, size_t))                                      \
-  X(delete_array_sized, "_ZdaPvm", void (*)(void*, size_t))                                    \
-  X(delete_one_aligned, "_ZdlPvSt11align_val_t", void (*)(void*, size_t))                      \
-  X(delete_array_aligned, "_ZdaPvSt11align_val_t", void (*)(void*, size_t))                    \
-  X(delete_one_aligned_nothrow, "_ZdlPvSt11align_val_tRKSt9nothrow_t",                         \
-    void (*)(void*, size_t, const void*))                                                      \
-  X(delete_array_aligned_nothrow, "_ZdaPvSt11align_val_tRKSt9nothrow_t",                       \
-    void (*)(void*, size_t, const void*))                                                      \
-  X(delete_one_sized_aligned, "_ZdlPvmSt11align_val_t", void (*)(void*, size_t, size_t))       \
+#define MEMAGENT_REAL_OPERATORS(X)                                                       \
+  X(new_one, "_Znwm", void* (*)(size_t))                                                 \
+  X(new_array, "_Znam", void* (*)(size_t))                                               \
+  X(new_one_nothrow, "_ZnwmRKSt9nothrow_t", void* (*)(size_t, const void*))              \
+  X(new_array_nothrow, "_ZnamRKSt9nothrow_t", void* (*)(size_t, const void*))            \
+  X(new_one_aligned, "_ZnwmSt11align_val_t", void* (*)(size_t, size_t))                  \
+  X(new_array_aligned, "_ZnamSt11align_val_t", void* (*)(size_t, size_t))                \
+  X(new_one_aligned_nothrow, "_ZnwmSt11align_val_tRKSt9nothrow_t",                       \
+    void* (*)(size_t, size_t, const void*))                                              \
+  X(new_array_aligned_nothrow, "_ZnamSt11align_val_tRKSt9nothrow_t",                     \
+    void* (*)(size_t, size_t, const void*))                                              \
+  X(delete_one, "_ZdlPv", void (*)(void*))                                               \
+  X(delete_array, "_ZdaPv", void (*)(void*))                                             \
+  X(delete_one_nothrow, "_ZdlPvRKSt9nothrow_t", void (*)(void*, const void*))            \
+  X(delete_array_nothrow, "_ZdaPvRKSt9nothrow_t", void (*)(void*, const void*))          \
+  X(delete_one_sized, "_ZdlPvm", void (*)(void*, size_t))                                \
+  X(delete_array_sized, "_ZdaPvm", void (*)(void*, size_t))                              \
+  X(delete_one_aligned, "_ZdlPvSt11align_val_t", void (*)(void*, size_t))                \
+  X(delete_array_aligned, "_ZdaPvSt11align_val_t", void (*)(void*, size_t))              \
+  X(delete_one_aligned_nothrow, "_ZdlPvSt11align_val_tRKSt9nothrow_t",                   \
+    void (*)(void*, size_t, const void*))                                                \
+  X(delete_array_aligned_nothrow, "_ZdaPvSt11align_val_tRKSt9nothrow_t",                 \
+    void (*)(void*, size_t, const void*))                                                \
+  X(delete_one_sized_aligned, "_ZdlPvmSt11align_val_t", void (*)(void*, size_t, size_t)) \
   X(delete_array_sized_aligned, "_ZdaPvmSt11align_val_t", void (*)(void*, size_t, size_t))
 
 struct RealSymbols {
@@ -92,8 +90,8 @@ extern constinit RealSymbols real;
 // True once `real` is complete. Until then allocation hooks use the bootstrap heap.
 extern constinit std::atomic<bool> real_ready;
 
-// Fills `real` unless that is done or under way. Takes the loader lock (dlsym), so it is called from
-// the constructor, or by the first hook when that runs earlier. Calling thread: any.
+// Fills `real` unless that is done or under way. Takes the loader lock (dlsym), so it is called
+// from the constructor, or by the first hook when that runs earlier. Calling thread: any.
 void ResolveRealSymbols();
 
 // True when `real` is complete after trying to make it so; false inside the resolution itself.
@@ -103,12 +101,23 @@ inline bool RealReady() {
   return real_ready.load(std::memory_order_acquire);
 }
 
-// Whether the program's operator new ends in an allocator of its own instead of malloc (jemalloc and
-// tcmalloc define both in one object): then the operator-new hooks count (hooks_new.cc).
+// For hooks that allocators call while they initialise and hold their locks (mmap, sbrk, ...):
+// resolving everything there could allocate and deadlock (pitfalls P04), since dlsym allocates the
+// text of a failure. `function` alone is looked up, and only names that libc surely has.
+void* FindNext(const char* name);
+template <typename Function>
+inline Function EarlySymbol(Function& function, const char* name) {
+  if (function == nullptr) function = reinterpret_cast<Function>(FindNext(name));
+  return function;
+}
+
+// Whether the program's operator new ends in an allocator of its own instead of malloc (jemalloc
+// and tcmalloc define both in one object): then the operator-new hooks count (hooks_new.cc).
 bool NewBypassesMalloc();
 
-// Path of the object that provides malloc, "" when unknown. Its memory belongs to the loader.
-const char* AllocatorObject();
+// Path of the object whose malloc the program calls instead of ours (an executable's own, or another
+// preloaded allocator ahead of us); nullptr when ours is called. Its memory belongs to the loader.
+const char* MallocAheadOfUs();
 
 }  // namespace memagent::capture
 

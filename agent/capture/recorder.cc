@@ -69,6 +69,7 @@ void PushRegion(ThreadRecord& thread, const ledger::RegionEvent& event) {
 
 // Counts an event that a hook inside a hook could not record.
 void CountReentrant() {
+  if (ledger::thread_state.depth >= ledger::kForwarding) return;
   if (ThreadRecord* record = ledger::thread_state.record) {
     record->untracked.Add(UntrackedReason::kReentrant);
   }

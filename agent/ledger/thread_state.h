@@ -13,6 +13,10 @@ struct ThreadState {
 
 extern thread_local constinit ThreadState thread_state [[gnu::tls_model("initial-exec")]];
 
+// Added to depth while an operator-delete hook calls the real one, which may or may not come back to
+// free: the hook has recorded already, the inner one is no loss.
+inline constexpr uint32_t kForwarding = 1u << 16;
+
 // Holds the re-entrancy guard for a scope. entered() is false when the thread was inside already.
 // Never put one into a frame that calls host code: no destructor may run there (facts A3).
 class HookGuard {

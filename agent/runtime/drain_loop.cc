@@ -8,6 +8,7 @@
 
 #include "agent/base/arena.h"
 #include "agent/base/syscall.h"
+#include "agent/capture/real_symbols.h"
 #include "agent/capture/recorder.h"
 #include "agent/ledger/shadow_map.h"
 #include "agent/os/tsc.h"
@@ -107,6 +108,13 @@ void DrainLoop::NoteStartProblems() {
     log_.Add(profile::Severity::kWarning, "no_decoder",
              "libZydis.so.4.0 could not be loaded, so no sample has a data address; install the "
              "package libzydis4.0.");
+  }
+  if (const char* ahead = capture::MallocAheadOfUs()) {
+    base::String text("The program calls the malloc of ");
+    text.append(ahead).append(
+        ", so its heap blocks are not seen; put libmemagent.so before it in LD_PRELOAD, or build the "
+        "program without its own malloc.");
+    log_.Add(profile::Severity::kWarning, "foreign_malloc", text);
   }
   if (!selection_.rate_change.empty()) {
     log_.Add(profile::Severity::kWarning, "rate_changed", selection_.rate_change);
