@@ -1,0 +1,133 @@
+#include "agent/aggregate/aggregator.h"
+
+#include <gtest/gtest.h>
+
+namespace memagent::aggregate {
+namespace {
+
+constexpr SiteId kSite{3};
+
+ResolvedSample Sample(uint64_t ip = 0x400000, uint64_t address = 0x10000) {
+  ResolvedSample sample;
+  sample.thread = 1;
+  sample.cpu_node = NodeId{0};
+  sample.memory_node = NodeId{1};
+  sample.access.evidence = Evidence::kExact;
+  sample.access.ip = ip;
+  sample.access.address = address;
+  sample.attribution.site = kSite;
+  return sample;
+}
+
+TEST(Aggregator, SampleIsBookedOnItsSiteThreadCodeAndCell) {
+  Aggregator aggregator(10);
+  aggregator.AddSample(Sample());
+  ResolvedSample local = Sample();
+  local.memory_node = NodeId{0};
+  aggregator.AddSample(local);
+  const SiteStats& site = *aggregator.FindSite(kSite);
+  EXPECT_EQ(site.samples, 2u);
+  EXPECT_EQ(site.evidence[static_cast<size_t>(Evidence::kExact)], 2u);
+  EXPECT_EQ(site.cells.at({1, NodeId{0}, NodeId{1}}), 1u);
+  EXPECT_EQ(site.cells.at({1, NodeId{0}, NodeId{0}}), 1u);
+  EXPECT_EQ(site.code.at(0x400000).samples, 2u);
+  EXPECT_EQ(site.code.at(0x400000).remote_samples, 1u);
+  EXPECT_EQ(site.sampled_pages.at(NodeId{1}), 1u);
+  EXPECT_TRUE(site.changed);
+  EXPECT_EQ(aggregator.Thread(1).samples_by_node, (base::Vector<uint64_t>{2}));
+  EXPECT_EQ(aggregator.reservoir().kept().size(), 2u);
+}
+
+TEST(Aggregator, UnknownNodeIsNeitherLocalNorRemote) {
+  Aggregator aggregator(10);
+  ResolvedSample sample = Sample();
+  sample.memory_node = NodeId::kUnknown;
+  sample.page_not_present = true;
+  aggregator.AddSample(sample);
+  const SiteStats& site = *aggregator.FindSite(kSite);
+  EXPECT_EQ(site.code.at(0x400000).remote_samples, 0u);
+  EXPECT_TRUE(site.sampled_pages.empty());
+  EXPECT_EQ(site.pages_not_present, 1u);
+}
+
+TEST(Aggregator, UnattributedSampleIsKeptForDisplayOnly) {
+  Aggregator aggregator(10);
+  ResolvedSample sample = Sample();
+  sample.attribution = {SiteId::kUnknown, UnattributedReason::kAmbiguousTime};
+  aggregator.AddSample(sample);
+  EXPECT_TRUE(aggregator.sites().empty());
+  const Accounting& accounting = aggregator.Thread(1).accounting;
+  EXPECT_EQ(accounting.unattributed[static_cast<size_t>(UnattributedReason::kAmbiguousTime)], 1u);
+  ASSERT_EQ(aggregator.reservoir().kept().size(), 1u);
+  EXPECT_EQ(aggregator.reservoir().kept()[0].site, 0u);
+}
+
+TEST(Aggregator, CodeBeyondTheLimitIsBookedUnderZero) {
+  Aggregator aggregator(10);
+  for (uint64_t i = 1; i <= Aggregator::kMaxCode + 100; ++i) aggregator.AddSample(Sample(i));
+  aggregator.AddSample(Sample(1));  // known: still its own
+  const SiteStats& site = *aggregator.FindSite(kSite);
+  EXPECT_EQ(site.code.size(), Aggregator::kMaxCode + 1);
+  EXPECT_EQ(site.code.at(0).samples, 100u);
+  EXPECT_EQ(site.code.at(1).samples, 2u);
+  uint64_t sum = 0;
+  for (const auto& [ip, count] : site.code) sum += count.samples;
+  EXPECT_EQ(sum, site.samples);
+}
+
+TEST(Aggregator, FirstTouchCountsAPageOnce) {
+  Aggregator aggregator(10);
+  ResolvedSample fault = Sample(0x400000, 0x10000);
+  fault.scale = 4;
+  aggregator.AddFault(fault);
+  fault.access.address = 0x10fff;  // the same page: copy-on-write, NUMA balancing
+  aggregator.AddFault(fault);
+  fault.access.address = 0x11000;
+  aggregator.AddFault(fault);
+  const TouchCount& touch = aggregator.FindSite(kSite)->first_touch.at({1, NodeId{0}, 0x400000});
+  EXPECT_EQ(touch.faults, 2u);
+  EXPECT_DOUBLE_EQ(touch.pages, 8);
+  EXPECT_EQ(aggregator.Thread(1).accounting.faults_attributed, 3u);
+  EXPECT_EQ(aggregator.FindSite(kSite)->samples, 0u);
+}
+
+TEST(Aggregator, PageGivenBackIsTouchedFirstAgain) {
+  Aggregator aggregator(10);
+  aggregator.AddFault(Sample(0x400000, 0x10000));
+  aggregator.ForgetPages(0x10000, 4096);
+  aggregator.AddFault(Sample(0x400000, 0x10000));
+  EXPECT_EQ(aggregator.FindSite(kSite)->first_touch.at({1, NodeId{0}, 0x400000}).faults, 2u);
+}
+
+TEST(Aggregator, UnattributedFaultLeavesThePageUntouched) {
+  Aggregator aggregator(10);
+  ResolvedSample fault = Sample();
+  fault.attribution = {SiteId::kUnknown, UnattributedReason::kUnallocated};
+  aggregator.AddFault(fault);
+  EXPECT_EQ(aggregator.FindSite(kSite), nullptr);
+  aggregator.AddFault(Sample());
+  EXPECT_EQ(aggregator.FindSite(kSite)->first_touch.size(), 1u);
+}
+
+TEST(Aggregator, FirstTouchBeyondTheLimitKeepsThreadAndNode) {
+  Aggregator aggregator(10);
+  for (uint64_t i = 1; i <= Aggregator::kMaxFirstTouch + 50; ++i) {
+    aggregator.AddFault(Sample(i, i * 4096));
+  }
+  const auto& touches = aggregator.FindSite(kSite)->first_touch;
+  EXPECT_EQ(touches.size(), Aggregator::kMaxFirstTouch + 1);
+  EXPECT_EQ(touches.at({1, NodeId{0}, 0}).faults, 50u);
+}
+
+TEST(Aggregator, SamplesByNodeGrowsToTheHighestNode) {
+  Aggregator aggregator(10);
+  ResolvedSample sample = Sample();
+  sample.cpu_node = NodeId{3};
+  aggregator.AddSample(sample);
+  sample.cpu_node = NodeId::kUnknown;
+  aggregator.AddSample(sample);
+  EXPECT_EQ(aggregator.Thread(1).samples_by_node, (base::Vector<uint64_t>{0, 0, 0, 1}));
+}
+
+}  // namespace
+}  // namespace memagent::aggregate
