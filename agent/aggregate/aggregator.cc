@@ -23,6 +23,17 @@ void CountNode(ThreadStats& thread, NodeId node) {
   ++thread.samples_by_node[index];
 }
 
+void NotePage(SiteStats& site, const ResolvedSample& sample) {
+  if (sample.memory_node == NodeId::kUnknown) return;
+  const uint64_t page = sample.access.address / 4096;
+  const auto known = site.pages.find(page);
+  if (known != site.pages.end()) {
+    known->second = sample.memory_node;
+  } else if (site.pages.size() < Aggregator::kMaxPages) {
+    site.pages.emplace(page, sample.memory_node);
+  }
+}
+
 void AddToSite(SiteStats& site, const ResolvedSample& sample) {
   site.changed = true;
   ++site.samples;
@@ -31,7 +42,7 @@ void AddToSite(SiteStats& site, const ResolvedSample& sample) {
   CodeCount& code = Bounded(site.code, sample.access.ip, uint64_t{0}, Aggregator::kMaxCode);
   ++code.samples;
   if (IsRemote(sample)) ++code.remote_samples;
-  if (sample.memory_node != NodeId::kUnknown) ++site.sampled_pages[sample.memory_node];
+  NotePage(site, sample);
   if (sample.page_not_present) ++site.pages_not_present;
 }
 

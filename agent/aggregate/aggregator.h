@@ -39,6 +39,8 @@ class Aggregator {
   // Different instructions kept for one site; the rest are booked under address 0.
   static constexpr size_t kMaxCode = 4096;
   static constexpr size_t kMaxFirstTouch = 4096;
+  // Sampled pages kept for one site: enough for shares by node to within a point.
+  static constexpr size_t kMaxPages = 8192;
 
   explicit Aggregator(uint64_t reservoir_size) : reservoir_(reservoir_size) {}
 

@@ -42,7 +42,7 @@ struct SiteStats {
   base::OrderedMap<CellKey, uint64_t> cells;
   base::HashMap<uint64_t, CodeCount> code;  // by instruction address
   base::OrderedMap<TouchKey, TouchCount> first_touch;
-  base::OrderedMap<NodeId, uint64_t> sampled_pages;  // node of the page of each sample
+  base::HashMap<uint64_t, NodeId> pages;  // sampled pages and the node each was on when last seen
   uint64_t pages_not_present = 0;
   bool changed = false;  // since the last checkpoint
 };

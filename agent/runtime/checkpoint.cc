@@ -114,7 +114,9 @@ void Checkpoint::WriteSiteTotal(SiteId site, const attribute::RegionCounts& coun
       touches.push_back({key.thread, key.cpu_node, from_.stacks.FrameOf(key.ip, true),
                          static_cast<uint64_t>(touch.pages + 0.5), touch.faults});
     }
-    for (const auto& [node, count] : stats->sampled_pages) pages.push_back({node, count});
+    base::OrderedMap<NodeId, uint64_t> by_node;
+    for (const auto& [page, node] : stats->pages) ++by_node[node];
+    for (const auto& [node, count] : by_node) pages.push_back({node, count});
   }
   total.cells = cells;
   total.code = code;
