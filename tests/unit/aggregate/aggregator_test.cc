@@ -32,7 +32,8 @@ TEST(Aggregator, SampleIsBookedOnItsSiteThreadCodeAndCell) {
   EXPECT_EQ(site.cells.at({1, NodeId{0}, NodeId{0}}), 1u);
   EXPECT_EQ(site.code.at(0x400000).samples, 2u);
   EXPECT_EQ(site.code.at(0x400000).remote_samples, 1u);
-  EXPECT_EQ(site.sampled_pages.at(NodeId{1}), 1u);
+  EXPECT_EQ(site.pages.size(), 1u);
+  EXPECT_EQ(site.pages.at(0x10), NodeId{0});  // where the page was last
   EXPECT_TRUE(site.changed);
   EXPECT_EQ(aggregator.Thread(1).samples_by_node, (base::Vector<uint64_t>{2}));
   EXPECT_EQ(aggregator.reservoir().kept().size(), 2u);
@@ -46,8 +47,19 @@ TEST(Aggregator, UnknownNodeIsNeitherLocalNorRemote) {
   aggregator.AddSample(sample);
   const SiteStats& site = *aggregator.FindSite(kSite);
   EXPECT_EQ(site.code.at(0x400000).remote_samples, 0u);
-  EXPECT_TRUE(site.sampled_pages.empty());
+  EXPECT_TRUE(site.pages.empty());
   EXPECT_EQ(site.pages_not_present, 1u);
+}
+
+TEST(Aggregator, PagesAreCountedOnceUpToTheirLimit) {
+  Aggregator aggregator(10);
+  for (uint64_t page = 1; page <= Aggregator::kMaxPages + 10; ++page) {
+    aggregator.AddSample(Sample(0x400000, page * 4096));
+    aggregator.AddSample(Sample(0x400000, page * 4096 + 8));
+  }
+  const SiteStats& site = *aggregator.FindSite(kSite);
+  EXPECT_EQ(site.pages.size(), Aggregator::kMaxPages);
+  EXPECT_EQ(site.samples, 2 * (Aggregator::kMaxPages + 10));
 }
 
 TEST(Aggregator, UnattributedSampleIsKeptForDisplayOnly) {
