@@ -121,11 +121,9 @@ Attribution Attributor::AttributeOnce(uint64_t address, const Moment& moment) {
     default:
       break;
   }
-  // A block that holds a coroutine's or a thread's own stack is still a block.
-  const Attribution heap = InAnonymous(address, moment, true);
-  if (heap.attributed()) return heap;
   const AreaAnswer area = areas_.Find(address);
-  return area.kind == RegionKind::kUnknown ? heap : InArea(area);
+  if (area.kind != RegionKind::kUnknown) return InArea(area);
+  return InAnonymous(address, moment, true);
 }
 
 bool Attributor::RefreshAllowed() { return os::MonotonicNanos() >= next_refresh_; }

@@ -16,12 +16,31 @@ namespace {
 // look like the far past when ages are counted back from `now`.
 constexpr uint32_t kFutureMargin = 1u << 20;
 
+constexpr uint64_t kPage = 4096;
+constexpr uint64_t kMaxFilterPages = 4;
+
+bool HeldAt(const DeadBlock& dead, uint64_t address, EventTime moment, EventTime now) {
+  if (address - dead.start >= dead.size) return false;
+  const bool born = !dead.birth_known || AtOrBefore(dead.birth, moment, now);
+  return born && Age(dead.death, now) < Age(moment, now);
+}
+
 }  // namespace
+
+void BlockFinder::Keep(const DeadBlock& block) {
+  if (block.size > kMaxFilterPages * kPage) {
+    wide_history_.push_back(block);
+    return;
+  }
+  history_.push_back(block);
+  for (uint64_t at = block.start; at < block.start + block.size; at += kPage) small_pages_.Add(at);
+  small_pages_.Add(block.start + block.size - 1);
+}
 
 void BlockFinder::GatherHistory() {
   ledger::ForEachThread([this](ThreadRecord* record) {
     record->history.PopAll([this](const DeadBlock& block) {
-      history_.push_back(block);
+      Keep(block);
       if (block.size >= ledger::kLargeBlock) large_frees_.push_back(block);
     });
     if (record->history_lost.exchange(0, std::memory_order_relaxed) > 0) {
@@ -38,22 +57,30 @@ void BlockFinder::NoteLoss(EventTime when) {
 
 void BlockFinder::ForgetBefore(EventTime settled) {
   const EventTime now = ledger::Now() + kFutureMargin;
-  std::erase_if(history_,
-                [=](const DeadBlock& block) { return Age(block.death, now) > Age(settled, now); });
+  const auto is_old = [=](const DeadBlock& block) {
+    return Age(block.death, now) > Age(settled, now);
+  };
+  std::erase_if(wide_history_, is_old);
+  base::Vector<DeadBlock> kept;
+  kept.swap(history_);
+  small_pages_.Clear();
+  for (const DeadBlock& block : kept) {
+    if (!is_old(block)) Keep(block);
+  }
   if (history_lost_ && Age(history_lost_at_, now) > Age(settled, now)) history_lost_ = false;
 }
 
 bool BlockFinder::FindInHistory(uint64_t address, EventTime moment, EventTime now,
                                 ledger::Block& block) const {
-  for (const DeadBlock& dead : history_) {
-    if (address - dead.start >= dead.size) continue;
-    const bool born = !dead.birth_known || AtOrBefore(dead.birth, moment, now);
-    const bool died = Age(dead.death, now) >= Age(moment, now);
-    if (!born || died) continue;
-    block = {dead.start, dead.size, dead.site};
-    return true;
-  }
-  return false;
+  const auto search = [&](const base::Vector<DeadBlock>& blocks) {
+    for (const DeadBlock& dead : blocks) {
+      if (!HeldAt(dead, address, moment, now)) continue;
+      block = {dead.start, dead.size, dead.site};
+      return true;
+    }
+    return false;
+  };
+  return search(wide_history_) || (small_pages_.MayHold(address) && search(history_));
 }
 
 HeapAnswer BlockFinder::FindAt(uint64_t address, EventTime moment, EventTime now) {

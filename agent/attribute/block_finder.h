@@ -9,6 +9,7 @@
 #ifndef MEMAGENT_AGENT_ATTRIBUTE_BLOCK_FINDER_H_
 #define MEMAGENT_AGENT_ATTRIBUTE_BLOCK_FINDER_H_
 
+#include <array>
 #include <cstdint>
 
 #include "agent/base/containers.h"
@@ -26,6 +27,24 @@ enum class HeapVerdict : uint8_t {
 struct HeapAnswer {
   HeapVerdict verdict = HeapVerdict::kNothing;
   ledger::Block block;
+};
+
+// A set of pages that may say yes by accident (1 in 65,536 for each page in it), never no.
+class PageFilter {
+ public:
+  void Add(uint64_t address) { Word(address) |= Bit(address); }
+  bool MayHold(uint64_t address) const {
+    return (words_[Hash(address) / 64] & Bit(address)) != 0;
+  }
+  void Clear() { words_ = {}; }
+
+ private:
+  // Fibonacci hashing of the page number to 16 bits.
+  static uint64_t Hash(uint64_t address) { return (address >> 12) * 0x9e3779b97f4a7c15ull >> 48; }
+  static uint64_t Bit(uint64_t address) { return uint64_t{1} << (Hash(address) % 64); }
+  uint64_t& Word(uint64_t address) { return words_[Hash(address) / 64]; }
+
+  std::array<uint64_t, 1024> words_ = {};
 };
 
 class BlockFinder {
@@ -54,7 +73,13 @@ class BlockFinder {
   bool FindInHistory(uint64_t address, ledger::EventTime moment, ledger::EventTime now,
                      ledger::Block& block) const;
 
+  void Keep(const ledger::DeadBlock& block);
+
   base::Vector<ledger::DeadBlock> history_;
+  // Pages that small blocks of the history touch: most look-ups that miss are in memory where nothing
+  // died lately, and need no scan.
+  PageFilter small_pages_;
+  base::Vector<ledger::DeadBlock> wide_history_;  // blocks of more pages than the filter takes
   base::Vector<ledger::DeadBlock> large_frees_;
   bool history_lost_ = false;
   ledger::EventTime history_lost_at_ = 0;  // the latest loss

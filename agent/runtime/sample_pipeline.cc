@@ -11,8 +11,10 @@ extern "C" {
 namespace memagent::runtime {
 namespace {
 
-// How long a fault in free heap memory waits for its block, and how many may wait.
-constexpr Nanos kDeferNanos = 100'000'000;
+// A fault in free heap memory waits for its block: it is asked again when it is 1 ms old, and for the
+// last time when it is 100 ms old.
+constexpr Nanos kFirstRetryNanos = 1'000'000;
+constexpr Nanos kLastRetryNanos = 100'000'000;
 constexpr size_t kMaxDeferred = 65536;
 // glibc writes the size of what is left 8 bytes before the next block will start.
 constexpr uint64_t kHeaderBytes = 8;
@@ -101,9 +103,13 @@ void SamplePipeline::AskNodes() {
 void SamplePipeline::RetryDeferredFaults() {
   const Nanos now = os::MonotonicNanos();
   const attribute::Moment moment = {clock_.ToTicks(now), 0};
-  std::erase_if(deferred_, [&](aggregate::ResolvedSample& fault) {
+  std::erase_if(deferred_, [&](DeferredFault& waiting) {
+    if (now < waiting.next_try) return false;
+    aggregate::ResolvedSample& fault = waiting.fault;
     fault.attribution = attributor_.Attribute(fault.access.address + kHeaderBytes, moment);
-    if (!fault.attribution.attributed() && now < fault.time + kDeferNanos) return false;
+    const bool last = waiting.next_try >= fault.time + kLastRetryNanos;
+    waiting.next_try = fault.time + kLastRetryNanos;
+    if (!fault.attribution.attributed() && !last) return false;
     aggregator_.AddFault(fault);
     return true;
   });
@@ -123,7 +129,7 @@ void SamplePipeline::Process(base::Vector<PendingSample>& batch) {
       aggregator_.AddSample(resolved_[i]);
     } else if (resolved_[i].attribution.reason == UnattributedReason::kUnallocated &&
                !resolved_[i].attribution.attributed() && deferred_.size() < kMaxDeferred) {
-      deferred_.push_back(resolved_[i]);
+      deferred_.push_back({resolved_[i], resolved_[i].time + kFirstRetryNanos});
     } else {
       aggregator_.AddFault(resolved_[i]);
     }

@@ -39,6 +39,12 @@ class SamplePipeline {
   uint64_t samples_processed() const { return processed_; }
 
  private:
+  // A page fault in heap memory that no block holds yet.
+  struct DeferredFault {
+    aggregate::ResolvedSample fault;
+    Nanos next_try = 0;
+  };
+
   void ResolveOne(const PendingSample& pending);
   // The allocator touches a fresh page itself, writing its own header, before it gives the block out:
   // such a fault belongs to the block that lies there a moment later.
@@ -59,7 +65,7 @@ class SamplePipeline {
   uint32_t unloads_seen_ = 0;
   base::Vector<aggregate::ResolvedSample> resolved_;
   base::Vector<bool> is_fault_;
-  base::Vector<aggregate::ResolvedSample> deferred_;  // page faults in not yet allocated heap
+  base::Vector<DeferredFault> deferred_;
 };
 
 }  // namespace memagent::runtime
