@@ -277,7 +277,7 @@ Grid ThreadGrid(const View& view, const Terminal& terminal) {
         Both(thread->time_running_nanos, HumanDuration(thread->time_running_nanos)),
         Number(tally.seen),
         Number(tally.attributed),
-        Number(tally.Dropped()),
+        Number(tally.Lost()),
         Both(nullptr, SiteList(group.sites))};
     samples.AddCells(row, tally.MemorySamples(), group.located, group.remote);
     grid.rows.push_back(std::move(row));

@@ -125,15 +125,15 @@ std::string ShortName(std::string_view demangled) {
 }
 
 bool IsPlumbing(std::string_view name) {
-  constexpr std::array<std::string_view, 38> kAllocators = {
-      "malloc",        "calloc",         "realloc",        "reallocarray",  "memalign",
-      "aligned_alloc", "posix_memalign", "valloc",         "pvalloc",       "strdup",
-      "strndup",       "__strdup",       "__libc_malloc",  "__libc_calloc", "__libc_realloc",
-      "mmap",          "mmap64",         "mremap",         "brk",           "sbrk",
-      "shmat",         "operator new",   "operator new[]", "xmalloc",       "xcalloc",
-      "xrealloc",      "xzalloc",        "xstrdup",        "xmemdup",       "xnmalloc",
-      "x2nrealloc",    "g_malloc",       "g_malloc0",      "g_realloc",     "g_malloc_n",
-      "g_malloc0_n",   "g_strdup",       "g_slice_alloc"};
+  constexpr std::array<std::string_view, 40> kAllocators = {
+      "malloc",        "calloc",         "realloc",       "reallocarray",   "memalign",
+      "aligned_alloc", "posix_memalign", "valloc",        "pvalloc",        "strdup",
+      "strndup",       "__strdup",       "__GI___strdup", "__GI___strndup", "__libc_malloc",
+      "__libc_calloc", "__libc_realloc", "mmap",          "mmap64",         "mremap",
+      "brk",           "sbrk",           "shmat",         "operator new",   "operator new[]",
+      "xmalloc",       "xcalloc",        "xrealloc",      "xzalloc",        "xstrdup",
+      "xmemdup",       "xnmalloc",       "x2nrealloc",    "g_malloc",       "g_malloc0",
+      "g_realloc",     "g_malloc_n",     "g_malloc0_n",   "g_strdup",       "g_slice_alloc"};
   if (name.starts_with("std::") || name.starts_with("__gnu_cxx::")) return true;
   return std::find(kAllocators.begin(), kAllocators.end(), name) != kAllocators.end();
 }

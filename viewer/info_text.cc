@@ -179,7 +179,7 @@ class Info {
     if (!thread.not_sampled.empty()) {
       Append(text, "not sampled: ", Safe(thread.not_sampled));
     } else {
-      Append(text, Plural(thread.tally.seen, "sample"), ", ", GroupedCount(thread.tally.Dropped()),
+      Append(text, Plural(thread.tally.seen, "sample"), ", ", GroupedCount(thread.tally.Lost()),
              " lost, events ran ", HumanDuration(thread.time_running_nanos), " of ",
              HumanDuration(thread.time_enabled_nanos));
     }

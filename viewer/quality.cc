@@ -15,6 +15,9 @@ using Word = Quality::Word;
 // the interval of a typical headline share (10k samples: +-1 %).
 constexpr double kFairLoss = 0.01;
 constexpr double kPoorLoss = 0.10;
+// What the hooks take shifts the program's own proportions as well.
+constexpr double kFairInAgent = 0.10;
+constexpr double kPoorInAgent = 0.33;
 constexpr double kFairUnattributed = 0.10;
 constexpr double kPoorUnattributed = 0.33;
 constexpr double kFairMultiplexed = 0.90;  // of the enabled time
@@ -58,8 +61,10 @@ class Judge {
 
   void JudgeLosses() {
     const Tally& tally = view_.tally;
-    Limit(Share(tally.Dropped(), tally.seen), kFairLoss, kPoorLoss,
+    Limit(Share(tally.Lost(), tally.seen), kFairLoss, kPoorLoss,
           "of the samples were lost: raise ring_pages= or lower rate=.");
+    Limit(Share(tally.InAgent(), tally.seen), kFairInAgent, kPoorInAgent,
+          "of the samples fell into memagent's own hooks: they are its cost, and in no share.");
     Limit(Share(tally.UnattributedMemory(), tally.MemorySamples()), kFairUnattributed,
           kPoorUnattributed, "of the memory samples could not be attributed.");
     if (!tally.Balances()) {

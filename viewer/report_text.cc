@@ -349,7 +349,7 @@ std::string HeaderText(const View& view, const Terminal& terminal) {
   text += "\n";
   Append(text,
          Items({EngineText(view, terminal), Plural(view.tally.seen, "sample"),
-                Concat(GroupedCount(view.tally.Dropped()), " lost"),
+                Concat(GroupedCount(view.tally.Lost()), " lost"),
                 Concat("quality ", QualityWord(view.quality.word))},
                terminal),
          "\n", QualityLine(view, terminal));

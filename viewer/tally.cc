@@ -13,6 +13,12 @@ uint64_t Sum(const std::vector<ReasonCount>& reasons) {
                          [](uint64_t sum, const ReasonCount& r) { return sum + r.count; });
 }
 
+uint64_t CountOf(const std::vector<ReasonCount>& reasons, std::string_view name) {
+  const auto found = std::find_if(reasons.begin(), reasons.end(),
+                                  [&](const ReasonCount& reason) { return reason.name == name; });
+  return found == reasons.end() ? 0 : found->count;
+}
+
 uint64_t Minus(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
 }  // namespace
@@ -21,11 +27,9 @@ uint64_t Tally::Unattributed() const { return Sum(unattributed); }
 uint64_t Tally::Dropped() const { return Sum(dropped); }
 
 uint64_t Tally::NotMemory() const {
-  const std::string_view name = Info(UnattributedReason::kNotMemory).name;
-  const auto found = std::find_if(unattributed.begin(), unattributed.end(),
-                                  [&](const ReasonCount& reason) { return reason.name == name; });
-  return found == unattributed.end() ? 0 : found->count;
+  return CountOf(unattributed, Info(UnattributedReason::kNotMemory).name);
 }
+uint64_t Tally::InAgent() const { return CountOf(dropped, Info(DropReason::kAgentCode).name); }
 
 // Built from the parts, so that it stays sensible when a damaged file does not balance.
 uint64_t Tally::MemorySamples() const { return attributed + Minus(Unattributed(), NotMemory()); }

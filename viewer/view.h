@@ -47,6 +47,9 @@ struct Tally {
 
   uint64_t Unattributed() const;
   uint64_t Dropped() const;
+  // Dropped because the program was in one of memagent's hooks: what the agent cost, not a loss.
+  uint64_t InAgent() const;
+  uint64_t Lost() const { return Dropped() - InAgent(); }
   // Those whose instruction did not access memory.
   uint64_t NotMemory() const;
   // Samples of memory accesses that reached us, attributed or not: what shares are parts of.
