@@ -47,7 +47,8 @@ ledger::ThreadRecord* CurrentThread();
 // The calling thread starts now: registers it and waits up to kObserveMillis for the drain thread to
 // open its events, so that its first accesses and page faults are seen.
 void RecordThreadStart();
-inline constexpr int kObserveMillis = 2;
+// About 0.1 ms on an idle machine; the bound is for one whose CPUs are all taken.
+inline constexpr int kObserveMillis = 20;
 
 // How often the program unloaded a library: code addresses from before mean nothing afterwards.
 uint32_t UnloadCount();
