@@ -4,6 +4,7 @@
 
 #include "agent/os/clock.h"
 #include "agent/os/proc_maps.h"
+#include "agent/os/tsc.h"
 
 namespace memagent::attribute {
 namespace {
@@ -28,12 +29,19 @@ void Attributor::AddThread(uint32_t thread, uint64_t initial_sp, uint64_t thread
   if (main) NameThread(thread, "main");
 }
 
-// A thread is mostly newer than the last look at the maps: its stack is learned at the next one.
-// The main thread's is the [stack] mapping, which grows: it is recognised by name.
+// A thread is mostly newer than the last look at the maps, and its stack may lie where something
+// else was then: every look learns all stacks again. A stack that the program put into a heap block
+// or a mapping of its own stays with that, since other things may lie beside it. The main thread's
+// is the [stack] mapping, which grows: it is recognised by name.
 void Attributor::LearnStacks() {
-  areas_.LearnStacks([this](uint64_t address) {
+  const ledger::EventTime now = ledger::Now();
+  areas_.LearnStacks([this, now](uint64_t address) {
     const auto range = space_.Find(address);
-    return range && range->kind != MappingKind::kMainStack ? range->start : 0;
+    if (!range || range->kind != MappingKind::kAnonymous) return address;
+    ledger::Block block;
+    const bool in_block =
+        ledger::LookUpBlock(address, now, now, block) == ledger::SlotVerdict::kBlock;
+    return in_block || regions_.Find(address, os::ReadTsc()) ? address : range->start;
   });
 }
 

@@ -39,14 +39,11 @@ class ThreadAreas {
 
   void Add(const ThreadArea& area) { areas_.push_back(area); }
   void Remove(uint32_t thread);
-  // Sets stack_low of each area where it is still initial_sp: `start_of(address)` is the start of
-  // the mapping at an address, 0 when that is not known.
+  // Sets stack_low of each area: `start_of(initial_sp)` is the start of the mapping that is that
+  // thread's stack, initial_sp itself when that is not known.
   template <typename StartOf>
   void LearnStacks(StartOf start_of) {
-    for (ThreadArea& area : areas_) {
-      if (area.stack_low != area.initial_sp) continue;
-      if (const uint64_t start = start_of(area.initial_sp); start != 0) area.stack_low = start;
-    }
+    for (ThreadArea& area : areas_) area.stack_low = start_of(area.initial_sp);
   }
   AreaAnswer Find(uint64_t address) const;
 

@@ -118,13 +118,22 @@ TEST_F(AttributorTest, BlockWinsOverTheMappingThatHoldsIt) {
 
 TEST_F(AttributorTest, BlockThatHoldsAThreadsStackIsStillABlock) {
   void* memory = mmap(nullptr, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  attributor_.Refresh();
   const uint64_t start = AddressOf(memory);
-  attributor_.AddThread(9, start + 60'000, start + 61'000, false);
-  EXPECT_TRUE(Named(At(start + 8192).site) != nullptr);
   InsertBlock(start, 65536, SiteId{43});
+  attributor_.AddThread(9, start + 60'000, start + 61'000, false);
+  attributor_.Refresh();
   EXPECT_EQ(At(start + 8192).site, SiteId{43});
   EraseBlock(start);
+  munmap(memory, 65536);
+}
+
+TEST_F(AttributorTest, MappingThatHoldsAThreadsStackIsStillAMapping) {
+  void* memory = mmap(nullptr, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const uint64_t start = AddressOf(memory);
+  MapEvent(memory, 65536, SiteId{45}, RegionKind::kMmap);
+  attributor_.AddThread(9, start + 60'000, start + 61'000, false);
+  attributor_.Refresh();
+  EXPECT_EQ(At(start + 8192).site, SiteId{45});
   munmap(memory, 65536);
 }
 

@@ -54,15 +54,16 @@ TEST(ThreadAreas, StackStartIsLearnedOnceItIsKnown) {
   ThreadAreas areas;
   areas.Add({3, kInitialSp, kInitialSp, kThreadPointer});
   EXPECT_EQ(KindAt(areas, kStackLow + 8), RegionKind::kUnknown);
-  areas.LearnStacks([](uint64_t) { return uint64_t{0}; });
+  areas.LearnStacks([](uint64_t address) { return address; });
   EXPECT_EQ(KindAt(areas, kStackLow + 8), RegionKind::kUnknown);
   areas.LearnStacks([](uint64_t address) {
     EXPECT_EQ(address, kInitialSp);
     return kStackLow;
   });
   EXPECT_EQ(KindAt(areas, kStackLow + 8), RegionKind::kStack);
-  areas.LearnStacks([](uint64_t) { return kInitialSp - 16; });  // not asked again
-  EXPECT_EQ(KindAt(areas, kStackLow + 8), RegionKind::kStack);
+  areas.LearnStacks([](uint64_t) { return kInitialSp - 16; });  // the maps were old
+  EXPECT_EQ(KindAt(areas, kStackLow + 8), RegionKind::kUnknown);
+  EXPECT_EQ(KindAt(areas, kInitialSp - 16), RegionKind::kStack);
 }
 
 }  // namespace
