@@ -2,8 +2,8 @@
 // cache line. Direct-mapped; an entry is flushed into the global counters when another site needs
 // its place, and read by the drain thread where it stands.
 //
-// The peak of live bytes is exact for a site used by one thread; where threads share a site it is
-// the highest sum seen at a flush or a checkpoint.
+// The peak of live bytes is exact for a site used by one thread; where threads share a site it may be
+// off by up to kFlushBytes for each of them.
 #ifndef MEMAGENT_AGENT_LEDGER_COUNTER_CACHE_H_
 #define MEMAGENT_AGENT_LEDGER_COUNTER_CACHE_H_
 
@@ -33,19 +33,22 @@ class CounterCache {
     SiteDelta& entry = EntryFor(site);
     Add(entry.allocations, 1);
     Add(entry.bytes_allocated, bytes);
-    const int64_t live =
-        static_cast<int64_t>(entry.bytes_allocated.load(std::memory_order_relaxed) -
-                             entry.bytes_freed.load(std::memory_order_relaxed));
+    const int64_t live = LiveDelta(entry);
     if (live > entry.peak.load(std::memory_order_relaxed)) {
       entry.peak.store(live, std::memory_order_relaxed);
     }
-    if (entry.allocations.load(std::memory_order_relaxed) > kFlushAfter) Flush(entry);
+    if (live >= kFlushBytes || entry.allocations.load(std::memory_order_relaxed) > kFlushAfter) {
+      Flush(entry);
+    }
   }
   void CountFree(SiteId site, uint64_t bytes) {
     SiteDelta& entry = EntryFor(site);
     Add(entry.frees, 1);
     Add(entry.bytes_freed, bytes);
-    if (entry.frees.load(std::memory_order_relaxed) > kFlushAfter) Flush(entry);
+    if (LiveDelta(entry) <= -kFlushBytes ||
+        entry.frees.load(std::memory_order_relaxed) > kFlushAfter) {
+      Flush(entry);
+    }
   }
   // Takes back a CountFree (a realloc that failed).
   void UncountFree(SiteId site, uint64_t bytes) {
@@ -70,6 +73,14 @@ class CounterCache {
  private:
   // Keeps 32-bit counts far from wrapping.
   static constexpr int32_t kFlushAfter = 1 << 30;
+  // What one thread allocates and another frees meets in the global counters at the latest when the
+  // two differ by this much: the error of a shared site's peak is below this for each thread.
+  static constexpr int64_t kFlushBytes = int64_t{32} << 10;
+
+  static int64_t LiveDelta(const SiteDelta& entry) {
+    return static_cast<int64_t>(entry.bytes_allocated.load(std::memory_order_relaxed) -
+                                entry.bytes_freed.load(std::memory_order_relaxed));
+  }
 
   template <typename T>
   static void Add(std::atomic<T>& counter, T amount) {  // single writer: no locked instruction

@@ -124,6 +124,11 @@ std::optional<std::string> ReadAll(std::FILE* stream) {
   return bytes;
 }
 
+std::string TooBig(std::string_view name) {
+  return std::string(name) + " is bigger than any memagent profile (" +
+         std::to_string(kMaxFileBytes >> 20) + " MiB).";
+}
+
 }  // namespace
 
 Profile::Profile() : strings(1), modules(1), threads(1), frames(1), stacks(1) {}
@@ -151,10 +156,7 @@ std::vector<uint32_t> Profile::FramesOf(uint32_t stack_id) const {
 }
 
 LoadResult ParseProfile(std::string_view bytes, std::string_view name) {
-  if (bytes.size() > kMaxFileBytes) {
-    return Refuse(std::string(name) + " is bigger than any memagent profile (" +
-                  std::to_string(kMaxFileBytes >> 20) + " MiB).");
-  }
+  if (bytes.size() > kMaxFileBytes) return Refuse(TooBig(name));
   // What libprotobuf finds wrong is counted and reported here, not printed by it.
   const google::protobuf::LogSilencer silence;
   FrameWalk walk(bytes);
@@ -162,8 +164,7 @@ LoadResult ParseProfile(std::string_view bytes, std::string_view name) {
   SequenceCheck sequence;
   LoadReport load;
   load.bytes = bytes.size();
-  bool header_seen = false;
-  bool second_profile = false;
+  bool header_seen = false, second_profile = false;
   while (const std::optional<std::string_view> encoded = walk.Next()) {
     v1::Chunk chunk;
     if (!chunk.ParseFromArray(encoded->data(), static_cast<int>(encoded->size()))) {

@@ -13,8 +13,8 @@ namespace memagent::runtime {
 
 enum class Mode : uint8_t {
   kOn,
-  kOff,        // MEMAGENT=off
-  kSecure,     // set-uid or file capabilities: never active there
+  kOff,         // MEMAGENT=off
+  kSecure,      // set-uid or file capabilities: never active there
   kNotFollowed  // option follow=: a child program that is not to be profiled
 };
 
@@ -26,7 +26,8 @@ struct Settings {
   Mode mode = Mode::kOn;
   base::Options options;
   base::OptionString effective;  // MEMAGENT_OPTIONS as given
-  base::OptionString run_report;  // $MEMAGENT_RUN_REPORT: where to announce finished profiles
+  base::OptionString
+      run_report;  // $MEMAGENT_RUN_REPORT: where to announce a profile once its file exists
   OptionProblem problems[8] = {};
   size_t problem_count = 0;
 };
@@ -35,9 +36,9 @@ struct Settings {
 // /proc/self/environ is read.
 void ReadSettings(Settings& settings);
 
-// Whether the agent may write a line on stderr: only in the program that the user started (a child's
-// stderr may be somebody's input), and not under `memagent run`, which speaks itself. Reads the
-// parent's maps, about 100 us.
+// Whether the agent may write a line on stderr: only in the program that the user started (a
+// child's stderr may be somebody's input), and not under `memagent run`, which speaks itself. Reads
+// the parent's maps, about 100 us.
 bool MaySpeak(const Settings& settings);
 
 }  // namespace memagent::runtime
