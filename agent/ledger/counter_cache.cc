@@ -17,9 +17,11 @@ uint64_t Signed(const std::atomic<int32_t>& delta) {
   return static_cast<uint64_t>(int64_t{delta.load(std::memory_order_relaxed)});
 }
 
+// Other threads may be flushing. Flush adds what was freed first, and here what was allocated is
+// read first: so half a flush makes the result too small for a moment, never too big for ever.
 int64_t LiveBytes(const SiteCounters& counters) {
-  return static_cast<int64_t>(counters.bytes_allocated.load(std::memory_order_relaxed) -
-                              counters.bytes_freed.load(std::memory_order_relaxed));
+  const uint64_t allocated = counters.bytes_allocated.load(std::memory_order_acquire);
+  return static_cast<int64_t>(allocated - counters.bytes_freed.load(std::memory_order_relaxed));
 }
 
 }  // namespace
@@ -30,10 +32,10 @@ void CounterCache::Flush(SiteDelta& entry) {
     RaisePeak(total->bytes_peak, LiveBytes(*total) + entry.peak.load(std::memory_order_relaxed));
     total->allocations.fetch_add(Signed(entry.allocations), std::memory_order_relaxed);
     total->frees.fetch_add(Signed(entry.frees), std::memory_order_relaxed);
-    total->bytes_allocated.fetch_add(entry.bytes_allocated.load(std::memory_order_relaxed),
-                                     std::memory_order_relaxed);
     total->bytes_freed.fetch_add(entry.bytes_freed.load(std::memory_order_relaxed),
                                  std::memory_order_relaxed);
+    total->bytes_allocated.fetch_add(entry.bytes_allocated.load(std::memory_order_relaxed),
+                                     std::memory_order_release);
   }
   entry.allocations.store(0, std::memory_order_relaxed);
   entry.frees.store(0, std::memory_order_relaxed);

@@ -2,8 +2,10 @@
 // cache line. Direct-mapped; an entry is flushed into the global counters when another site needs
 // its place, and read by the drain thread where it stands.
 //
-// The peak of live bytes is exact for a site used by one thread; where threads share a site it may be
-// off by up to kFlushBytes for each of them.
+// The peak of live bytes is exact for a site used by one thread. Where threads share a site it is
+// an estimate: at each flush, what all had flushed so far plus this thread's own peak since its
+// last flush. Too low by what others had not flushed; too high when the peaks were at different
+// times.
 #ifndef MEMAGENT_AGENT_LEDGER_COUNTER_CACHE_H_
 #define MEMAGENT_AGENT_LEDGER_COUNTER_CACHE_H_
 
