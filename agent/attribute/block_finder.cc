@@ -1,5 +1,7 @@
 #include "agent/attribute/block_finder.h"
 
+#include <span>
+
 #include "agent/ledger/thread_record.h"
 
 namespace memagent::attribute {
@@ -27,26 +29,30 @@ bool HeldAt(const DeadBlock& dead, uint64_t address, EventTime moment, EventTime
 
 }  // namespace
 
-void BlockFinder::Keep(const DeadBlock& block) {
-  if (block.size > kMaxFilterPages * kPage) {
-    wide_history_.push_back(block);
-    return;
-  }
-  history_.push_back(block);
-  for (uint64_t at = block.start; at < block.start + block.size; at += kPage) small_pages_.Add(at);
-  small_pages_.Add(block.start + block.size - 1);
-}
-
 void BlockFinder::GatherHistory() {
+  const size_t before = history_.size();
   ledger::ForEachThread([this](ThreadRecord* record) {
     record->history.PopAll([this](const DeadBlock& block) {
-      Keep(block);
+      (block.size > kMaxFilterPages * kPage ? wide_history_ : history_).push_back(block);
       if (block.size >= ledger::kLargeBlock) large_frees_.push_back(block);
     });
     if (record->history_lost.exchange(0, std::memory_order_relaxed) > 0) {
       NoteLoss(record->history_lost_at.load(std::memory_order_relaxed));
     }
   });
+  if (history_.size() == before) return;
+  segments_.push_back({ledger::Now(), history_.size() - before});
+  filter_is_current_ = false;
+}
+
+void BlockFinder::BuildFilter() {
+  pages_.Clear();
+  for (size_t i = begin_; i < history_.size(); ++i) {
+    const DeadBlock& block = history_[i];
+    for (uint64_t at = 0; at < block.size; at += kPage) pages_.Add(block.start + at);
+    if (block.size != 0) pages_.Add(block.start + block.size - 1);
+  }
+  filter_is_current_ = true;
 }
 
 void BlockFinder::NoteLoss(EventTime when) {
@@ -57,22 +63,23 @@ void BlockFinder::NoteLoss(EventTime when) {
 
 void BlockFinder::ForgetBefore(EventTime settled) {
   const EventTime now = ledger::Now() + kFutureMargin;
-  const auto is_old = [=](const DeadBlock& block) {
-    return Age(block.death, now) > Age(settled, now);
-  };
-  std::erase_if(wide_history_, is_old);
-  base::Vector<DeadBlock> kept;
-  kept.swap(history_);
-  small_pages_.Clear();
-  for (const DeadBlock& block : kept) {
-    if (!is_old(block)) Keep(block);
+  const auto is_old = [=](EventTime event) { return Age(event, now) > Age(settled, now); };
+  std::erase_if(wide_history_, [&](const DeadBlock& block) { return is_old(block.death); });
+  auto first_kept = segments_.begin();
+  for (; first_kept != segments_.end() && is_old(first_kept->gathered); ++first_kept) {
+    begin_ += first_kept->count;
+  }
+  segments_.erase(segments_.begin(), first_kept);
+  if (begin_ > history_.size() / 2) {  // moves less than it drops
+    history_.erase(history_.begin(), history_.begin() + static_cast<ptrdiff_t>(begin_));
+    begin_ = 0;
   }
   if (history_lost_ && Age(history_lost_at_, now) > Age(settled, now)) history_lost_ = false;
 }
 
 bool BlockFinder::FindInHistory(uint64_t address, EventTime moment, EventTime now,
-                                ledger::Block& block) const {
-  const auto search = [&](const base::Vector<DeadBlock>& blocks) {
+                                ledger::Block& block) {
+  const auto search = [&](std::span<const DeadBlock> blocks) {
     for (const DeadBlock& dead : blocks) {
       if (!HeldAt(dead, address, moment, now)) continue;
       block = {dead.start, dead.size, dead.site};
@@ -80,7 +87,9 @@ bool BlockFinder::FindInHistory(uint64_t address, EventTime moment, EventTime no
     }
     return false;
   };
-  return search(wide_history_) || (small_pages_.MayHold(address) && search(history_));
+  if (search(wide_history_)) return true;
+  if (!filter_is_current_) BuildFilter();
+  return pages_.MayHold(address) && search(std::span(history_).subspan(begin_));
 }
 
 HeapAnswer BlockFinder::FindAt(uint64_t address, EventTime moment, EventTime now) {

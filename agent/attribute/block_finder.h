@@ -71,14 +71,24 @@ class BlockFinder {
   HeapAnswer FindAt(uint64_t address, ledger::EventTime moment, ledger::EventTime now);
   void NoteLoss(ledger::EventTime when);
   bool FindInHistory(uint64_t address, ledger::EventTime moment, ledger::EventTime now,
-                     ledger::Block& block) const;
+                     ledger::Block& block);
 
-  void Keep(const ledger::DeadBlock& block);
+  // What one GatherHistory added: blocks that died at or before `gathered`.
+  struct Segment {
+    ledger::EventTime gathered = 0;
+    size_t count = 0;
+  };
 
+  void BuildFilter();
+
+  // Small blocks, in segments: [begin_, size). Appending and forgetting cost next to nothing for
+  // each block, because a program may free ten million of them a second and few are asked for.
   base::Vector<ledger::DeadBlock> history_;
-  // Pages that small blocks of the history touch: most look-ups that miss are in memory where nothing
-  // died lately, and need no scan.
-  PageFilter small_pages_;
+  size_t begin_ = 0;
+  base::Vector<Segment> segments_;
+  // Pages that the history touches, built when the first miss after a change asks for it.
+  PageFilter pages_;
+  bool filter_is_current_ = false;
   base::Vector<ledger::DeadBlock> wide_history_;  // blocks of more pages than the filter takes
   base::Vector<ledger::DeadBlock> large_frees_;
   bool history_lost_ = false;
