@@ -1,0 +1,96 @@
+#include "agent/runtime/settings.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace memagent::runtime {
+namespace {
+
+class SettingsTest : public testing::Test {
+ protected:
+  void SetUp() override { Clear(); }
+  void TearDown() override { Clear(); }
+
+  static void Clear() {
+    for (const char* name : {"MEMAGENT", "MEMAGENT_OPTIONS", "MEMAGENT_RUN_REPORT"}) unsetenv(name);
+  }
+  static std::unique_ptr<Settings> Read() {
+    auto settings = std::make_unique<Settings>();
+    ReadSettings(*settings);
+    return settings;
+  }
+};
+
+TEST_F(SettingsTest, EmptyEnvironmentGivesTheDefaults) {
+  const auto settings = Read();
+  EXPECT_EQ(settings->mode, Mode::kOn);
+  EXPECT_EQ(settings->problem_count, 0u);
+  EXPECT_EQ(settings->options.rate, 1000u);
+  EXPECT_EQ(settings->effective.view(), "");
+}
+
+TEST_F(SettingsTest, OptionsAreReadAndKeptAsGiven) {
+  setenv("MEMAGENT_OPTIONS", "rate=50,output=a.memagent", 1);
+  setenv("MEMAGENT_RUN_REPORT", "/tmp/report", 1);
+  setenv("MEMAGENT_OPTIONSX", "rate=9", 1);
+  const auto settings = Read();
+  unsetenv("MEMAGENT_OPTIONSX");
+  EXPECT_EQ(settings->options.rate, 50u);
+  EXPECT_EQ(settings->options.output.view(), "a.memagent");
+  EXPECT_EQ(settings->effective.view(), "rate=50,output=a.memagent");
+  EXPECT_EQ(settings->run_report.view(), "/tmp/report");
+}
+
+TEST_F(SettingsTest, OffAndZeroSwitchOff) {
+  for (const char* value : {"off", "0"}) {
+    setenv("MEMAGENT", value, 1);
+    EXPECT_EQ(Read()->mode, Mode::kOff) << value;
+  }
+  for (const char* value : {"on", "1", "", "offline"}) {
+    setenv("MEMAGENT", value, 1);
+    EXPECT_EQ(Read()->mode, Mode::kOn) << value;
+  }
+}
+
+TEST_F(SettingsTest, UnknownOptionIsOneSentenceAndTheRestHolds) {
+  setenv("MEMAGENT_OPTIONS", "colour=red,rate=7", 1);
+  const auto settings = Read();
+  ASSERT_EQ(settings->problem_count, 1u);
+  const std::string_view problem = settings->problems[0].text;
+  EXPECT_TRUE(problem.starts_with("option \"colour=red\" was ignored: ")) << problem;
+  EXPECT_TRUE(problem.ends_with(".")) << problem;
+  EXPECT_EQ(settings->options.rate, 7u);
+}
+
+TEST_F(SettingsTest, ManyAndLongProblemsStayWithinTheirRoom) {
+  std::string text;
+  for (int i = 0; i < 20; ++i) text.append(std::string(300, 'x')).append("=1,");
+  setenv("MEMAGENT_OPTIONS", text.c_str(), 1);
+  const auto settings = Read();
+  EXPECT_LE(settings->problem_count, std::size(settings->problems));
+  EXPECT_GT(settings->problem_count, 0u);
+  for (size_t i = 0; i < settings->problem_count; ++i) {
+    EXPECT_LT(std::string_view(settings->problems[i].text).size(), sizeof(OptionProblem::text));
+  }
+}
+
+TEST_F(SettingsTest, ChildOfAProgramWithoutTheAgentIsFollowed) {
+  setenv("MEMAGENT_OPTIONS", "follow=no", 1);
+  EXPECT_EQ(Read()->mode, Mode::kOn);
+}
+
+TEST_F(SettingsTest, EnvironmentNotSetUpYetIsReadFromTheKernel) {
+  char** saved = environ;
+  environ = nullptr;
+  const auto settings = Read();
+  environ = saved;
+  EXPECT_EQ(settings->mode, Mode::kOn);
+}
+
+}  // namespace
+}  // namespace memagent::runtime
