@@ -14,6 +14,10 @@ struct ProcessEvents {
   void (*ending)(const char* how);
   // Whether programs that this process executes are to run without the agent.
   bool (*keep_from_children)();
+  // Around a system call that refuses a process with more than one thread: the drain thread ends and
+  // starts anew. pause() returns whether there was one.
+  bool (*pause)();
+  void (*resume)();
 };
 
 extern constinit std::atomic<const ProcessEvents*> process_events;

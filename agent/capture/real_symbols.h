@@ -44,6 +44,8 @@ namespace memagent::capture {
                          const posix_spawnattr_t*, char* const*, char* const*))          \
   X(posix_spawnp, int (*)(pid_t*, const char*, const posix_spawn_file_actions_t*,        \
                           const posix_spawnattr_t*, char* const*, char* const*))         \
+  X(unshare, int (*)(int))                                                               \
+  X(setns, int (*)(int, int))                                                            \
   X(dlclose, int (*)(void*))                                                             \
   X(_exit, void (*)(int))                                                                \
   X(quick_exit, void (*)(int))                                                           \
@@ -115,8 +117,9 @@ inline Function EarlySymbol(Function& function, const char* name) {
 // and tcmalloc define both in one object): then the operator-new hooks count (hooks_new.cc).
 bool NewBypassesMalloc();
 
-// Path of the object whose malloc the program calls instead of ours (an executable's own, or another
-// preloaded allocator ahead of us); nullptr when ours is called. Its memory belongs to the loader.
+// Path of the object whose malloc the program calls instead of ours (an executable's own, or
+// another preloaded allocator ahead of us); nullptr when ours is called. Its memory belongs to the
+// loader.
 const char* MallocAheadOfUs();
 
 }  // namespace memagent::capture

@@ -55,8 +55,8 @@ class Checkpoint {
     rewriting_ = true;
   }
 
-  // The descriptor table is another one's now.
-  void ForgetDescriptor() { file_.ForgetDescriptor(); }
+  // The next checkpoint opens the file again.
+  void CloseFile() { file_.Close(); }
 
   std::string_view path() const { return file_.path(); }
   base::String problem() const { return file_.Sentence(); }

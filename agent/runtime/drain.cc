@@ -34,18 +34,32 @@ void RunDrain(void* argument) {
   base::Syscall(SYS_prctl, 15 /* PR_SET_NAME */, "memagent");
   control.ready.store(1, std::memory_order_release);
   FutexWakeAll(control.ready);
-  DrainLoop* loop = MakeLoop(control);
-  if (loop == nullptr) ExitThread();
-  loop->Start();
+  auto* loop = static_cast<DrainLoop*>(control.loop);
+  if (loop != nullptr) {
+    loop->Resume();
+  } else {
+    loop = MakeLoop(control);
+    if (loop == nullptr) ExitThread();
+    control.loop = loop;
+    loop->Start();
+  }
   control.ready.store(2, std::memory_order_release);
   FutexWakeAll(control.ready);
-  loop->Run();
+  loop->Run();  // until it is asked to pause
+  ExitThread();
 }
 
 void FinishInline(SessionControl& control) {
-  DrainLoop* loop = MakeLoop(control);
-  if (loop == nullptr) return;
-  loop->StartWithoutEvents();
+  auto* loop = static_cast<DrainLoop*>(control.loop);
+  // A drain thread that was killed left descriptor numbers that mean something else in this thread's
+  // table: then what it wrote last has to do. One that paused has closed everything.
+  if (loop != nullptr && !control.pause_requested.load(std::memory_order_acquire)) return;
+  if (loop == nullptr) {
+    loop = MakeLoop(control);
+    if (loop == nullptr) return;
+    control.loop = loop;
+    loop->StartWithoutEvents();
+  }
   loop->Finish(control.end_how.load(std::memory_order_acquire));
 }
 

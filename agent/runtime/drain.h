@@ -10,7 +10,7 @@
 
 namespace memagent::runtime {
 
-// Body of the drain thread; never returns. `control` is a SessionControl*.
+// Body of the drain thread; never returns (a pause ends the thread). `control` is a SessionControl*.
 void RunDrain(void* control);
 
 // Writes the profile in the calling thread, where no drain thread could be started.

@@ -135,8 +135,17 @@ void DrainLoop::Run() {
     Sleep();
     Tick();
     ServeEndRequests();
+    if (control_.pause_requested.load(std::memory_order_acquire)) break;
     Housekeep();
   }
+  // The descriptor table goes with the thread: nothing may keep a number of it.
+  observation_.CloseAll();
+  checkpoint_.CloseFile();
+}
+
+void DrainLoop::Resume() {
+  observation_.AdoptNewThreads();
+  last_tick_ = os::MonotonicNanos();
 }
 
 void DrainLoop::TakeRegionEvents() {

@@ -25,7 +25,11 @@ class DrainLoop {
   // For a process without a drain thread: facts only.
   void StartWithoutEvents();
 
-  [[noreturn]] void Run();
+  // Until a pause is asked for.
+  void Run();
+
+  // In a new drain thread, after a pause.
+  void Resume();
 
   // Takes what is pending and writes a checkpoint that ends with a footer.
   void Finish(const char* how);

@@ -77,9 +77,9 @@ bool Observation::ReadRings(base::Vector<PendingSample>& batch, uint64_t tick_na
 
 void Observation::UpdateSummary(uint32_t serial, const ThreadObserver& observer) {
   ThreadSummary& summary = summaries_[serial];
-  summary.enabled_nanos = observer.enabled_nanos();
-  summary.running_nanos = observer.running_nanos();
-  summary.throttled = observer.throttled();
+  summary.enabled_nanos = summary.enabled_before + observer.enabled_nanos();
+  summary.running_nanos = summary.running_before + observer.running_nanos();
+  summary.throttled = summary.throttled_before + observer.throttled();
 }
 
 void Observation::Bury(uint32_t serial, ThreadObserver& observer) {
@@ -106,6 +106,20 @@ void Observation::BuryDeadThreads() {
     Bury(it->first, it->second);
     it = observers_.erase(it);
   }
+}
+
+void Observation::CloseAll() {
+  for (auto& [serial, observer] : observers_) {
+    observer.BookLosses(aggregator_.Thread(serial).accounting, {});
+    UpdateSummary(serial, observer);
+    ThreadSummary& summary = summaries_[serial];
+    summary.enabled_before = summary.enabled_nanos;
+    summary.running_before = summary.running_nanos;
+    summary.throttled_before = summary.throttled;
+    attributor_.RemoveThread(serial);
+    observer.record()->observed.store(0, std::memory_order_release);
+  }
+  observers_.clear();
 }
 
 void Observation::RefreshNames() {

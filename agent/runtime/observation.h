@@ -26,6 +26,10 @@ struct ThreadSummary {
   uint64_t enabled_nanos = 0;
   uint64_t running_nanos = 0;
   uint64_t throttled = 0;
+  // The same of events that were closed in between.
+  uint64_t enabled_before = 0;
+  uint64_t running_before = 0;
+  uint64_t throttled_before = 0;
   base::String name;
   base::String not_sampled;  // why it has no access event, "" when it has
 };
@@ -61,6 +65,9 @@ class Observation {
 
   // Gives back what belonged to threads that ended. Called after their last samples were taken.
   void BuryDeadThreads();
+
+  // Closes every event and ring; the next AdoptNewThreads opens them again.
+  void CloseAll();
 
   void RefreshNames();
   // Moves the sampling period of every thread a little, so that it can't lock onto a loop.

@@ -1,6 +1,8 @@
 #include "agent/runtime/session.h"
 
+#include <errno.h>
 #include <pthread.h>
+#include <time.h>
 
 #include "agent/base/private_heap.h"
 #include "agent/base/syscall.h"
@@ -20,6 +22,9 @@ constinit Settings settings;
 constinit SessionControl control;
 constinit std::atomic<bool> started{false};
 
+// How long unshare waits for the drain thread to be gone: a checkpoint may be under way.
+constexpr int kPauseMillis = 1000;
+
 int32_t Pid() { return static_cast<int32_t>(base::Syscall(SYS_getpid)); }
 
 bool SoftwareEnginePossible() {
@@ -31,8 +36,8 @@ bool SoftwareEnginePossible() {
 void Say(std::string_view text) {
   char line[1100];
   size_t length = 0;
-  for (std::string_view part : {std::string_view("memagent: "), text.substr(0, 1024),
-                                std::string_view("\n")}) {
+  for (std::string_view part :
+       {std::string_view("memagent: "), text.substr(0, 1024), std::string_view("\n")}) {
     memcpy(line + length, part.data(), part.size());
     length += part.size();
   }
@@ -58,9 +63,28 @@ void StartDrain() {
   if (tid > 0) WaitReady(2, 50);
 }
 
+// Ends the drain thread and waits until the kernel no longer counts it. False when there is none.
+bool PauseDrain() {
+  const int32_t tid = control.drain_tid.load(std::memory_order_acquire);
+  if (control.pid != Pid() || tid == 0) return false;
+  control.pause_requested.store(true, std::memory_order_release);
+  capture::WakeDrain();
+  for (int millis = 0; millis < kPauseMillis; ++millis) {
+    if (base::Syscall(SYS_tgkill, control.pid, tid, 0) == -ESRCH) return true;
+    const timespec pause = {0, 1'000'000};
+    base::Syscall(SYS_nanosleep, &pause, nullptr);
+  }
+  return true;
+}
+
+void ResumeDrain() {
+  control.pause_requested.store(false, std::memory_order_release);
+  StartDrain();
+}
+
 bool KeepFromChildren() { return settings.options.follow.view() != "exec"; }
 
-constexpr capture::ProcessEvents kEvents = {EndSession, KeepFromChildren};
+constexpr capture::ProcessEvents kEvents = {EndSession, KeepFromChildren, PauseDrain, ResumeDrain};
 
 // fork copies only the calling thread: locks don't exist, rings are not inherited (VM_DONTCOPY, and
 // descriptors are the drain thread's own), the parent's file is not ours.
@@ -74,6 +98,7 @@ void AfterForkInChild() {
   control.pid = Pid();
   control.forked = true;
   control.drain_tid.store(0);
+  control.loop = nullptr;
   --ledger::thread_state.depth;
   if (settings.mode != Mode::kOn || settings.options.follow.view() == "no") {
     capture::process_events.store(nullptr);

@@ -30,6 +30,8 @@ struct SessionControl {
   std::atomic<const char*> end_how{nullptr};
   std::atomic<uint32_t> end_done{0};       // futex: requests that have been served
   std::atomic<int32_t> drain_tid{0};       // the kernel clears it when the drain thread is gone
+  std::atomic<bool> pause_requested{false};  // the drain thread is to end, and may come back
+  void* loop = nullptr;                      // its DrainLoop, kept while it is away
   // What the host thread says on stderr for the drain thread, before end_done is raised.
   char announcement[1024] = {};
 

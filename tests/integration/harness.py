@@ -92,8 +92,9 @@ def profiles_in(folder):
 
 def run_measured(command, folder, options=None, variables=None, **arguments):
     """Runs under plain LD_PRELOAD; profiles go to `folder`."""
-    arguments['env'] = environment(LD_PRELOAD=str(AGENT), MEMAGENT_OPTIONS=options_text(folder, options or {}),
-                                   **(variables or {}))
+    arguments['env'] = environment(**{'LD_PRELOAD': str(AGENT),
+                                      'MEMAGENT_OPTIONS': options_text(folder, options or {}),
+                                      **(variables or {})})
     result = run_plain(command, **arguments)
     result.profiles = profiles_in(folder)
     return result

@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""What else is in the process: sandboxes and other allocators."""
+import ctypes.util
+
+import harness
+from harness import case
+
+
+@case
+def a_new_user_namespace_is_entered_as_without_us(folder):
+    command = [harness.PROGRAMS / 'user_namespace', 0.4]
+    plain = harness.run_plain(command)
+    if not plain.json()['entered']:
+        harness.skip(f'this machine allows no user namespace (errno {plain.json()["error"]})')
+    result = harness.run_measured(command, folder, {'rate': 1000})
+    assert (result.status, result.stdout, result.stderr) == (plain.status, plain.stdout, plain.stderr)
+    parsed = result.only_profile()
+    for function in ('alloc_before', 'alloc_after'):
+        samples = harness.total(harness.sites_of(parsed, function), 'samples')
+        print(f'{function}: {samples} samples')
+        assert samples >= 200, f'{samples} samples on {function}, expected about 400'
+
+
+def small_blocks(folder, preload):
+    """Exact counts for blocks that share 32 bytes, whatever allocator serves them."""
+    command = [harness.PROGRAMS / 'small_blocks']
+    result = harness.run_measured(command, folder, variables={'LD_PRELOAD': preload})
+    assert result.status == 0, f'status {result.status}, {result.stderr.decode()}'
+    truth, parsed = result.json(), result.only_profile()
+    for function, kept in truth['kept'].items():
+        sites = harness.sites_of(parsed, function)
+        counted = {key: harness.total(sites, key) for key in ('allocations', 'frees', 'bytes_live')}
+        expected = {'allocations': truth['calls'], 'frees': truth['calls'] // 2, 'bytes_live': kept}
+        assert counted == expected, f'{function}: {counted}, expected {expected}'
+    return parsed
+
+
+def allocator(name):
+    library = ctypes.util.find_library(name)
+    if not library:
+        harness.skip(f'lib{name} is not installed')
+    return library
+
+
+@case
+def small_blocks_of_glibc_are_all_counted(folder):
+    small_blocks(folder, str(harness.AGENT))
+
+
+def behind_us(folder, name):
+    small_blocks(folder, f'{harness.AGENT}:{allocator(name)}')
+
+
+def ahead_of_us(folder, name):
+    """The program's malloc is then not ours: it runs on, and the profile says so."""
+    library = allocator(name)
+    result = harness.run_measured([harness.PROGRAMS / 'small_blocks'], folder,
+                                  variables={'LD_PRELOAD': f'{library}:{harness.AGENT}'})
+    assert result.status == 0, f'status {result.status}, {result.stderr.decode()}'
+    codes = [event['code'] for event in result.only_profile()['events']]
+    assert 'foreign_malloc' in codes, f'events: {codes}'
+
+
+for _name in ('jemalloc', 'tcmalloc_minimal', 'mimalloc'):
+    for _function, _suffix in ((behind_us, 'behind_us'), (ahead_of_us, 'ahead_of_us')):
+        def _case(folder, function=_function, name=_name):
+            function(folder, name)
+        _case.__name__ = f'{_name}_{_suffix}'
+        case(_case)
+
+
+if __name__ == '__main__':
+    harness.main()
