@@ -42,17 +42,19 @@ void BlockFinder::GatherHistory() {
   });
   if (history_.size() == before) return;
   segments_.push_back({ledger::Now(), history_.size() - before});
-  filter_is_current_ = false;
 }
 
-void BlockFinder::BuildFilter() {
-  pages_.Clear();
-  for (size_t i = begin_; i < history_.size(); ++i) {
-    const DeadBlock& block = history_[i];
+// Adds what is new: in a program that frees all the time, every miss gathers a little.
+void BlockFinder::UpdateFilter() {
+  if (filtered_ == 0) {
+    pages_.Clear();
+    filtered_ = begin_;
+  }
+  for (; filtered_ < history_.size(); ++filtered_) {
+    const DeadBlock& block = history_[filtered_];
     for (uint64_t at = 0; at < block.size; at += kPage) pages_.Add(block.start + at);
     if (block.size != 0) pages_.Add(block.start + block.size - 1);
   }
-  filter_is_current_ = true;
 }
 
 void BlockFinder::NoteLoss(EventTime when) {
@@ -69,6 +71,7 @@ void BlockFinder::ForgetBefore(EventTime settled) {
   for (; first_kept != segments_.end() && is_old(first_kept->gathered); ++first_kept) {
     begin_ += first_kept->count;
   }
+  if (first_kept != segments_.begin()) filtered_ = 0;
   segments_.erase(segments_.begin(), first_kept);
   if (begin_ > history_.size() / 2) {  // moves less than it drops
     history_.erase(history_.begin(), history_.begin() + static_cast<ptrdiff_t>(begin_));
@@ -88,7 +91,7 @@ bool BlockFinder::FindInHistory(uint64_t address, EventTime moment, EventTime no
     return false;
   };
   if (search(wide_history_)) return true;
-  if (!filter_is_current_) BuildFilter();
+  UpdateFilter();
   return pages_.MayHold(address) && search(std::span(history_).subspan(begin_));
 }
 

@@ -33,9 +33,7 @@ struct HeapAnswer {
 class PageFilter {
  public:
   void Add(uint64_t address) { Word(address) |= Bit(address); }
-  bool MayHold(uint64_t address) const {
-    return (words_[Hash(address) / 64] & Bit(address)) != 0;
-  }
+  bool MayHold(uint64_t address) const { return (words_[Hash(address) / 64] & Bit(address)) != 0; }
   void Clear() { words_ = {}; }
 
  private:
@@ -79,16 +77,17 @@ class BlockFinder {
     size_t count = 0;
   };
 
-  void BuildFilter();
+  void UpdateFilter();
 
   // Small blocks, in segments: [begin_, size). Appending and forgetting cost next to nothing for
   // each block, because a program may free ten million of them a second and few are asked for.
   base::Vector<ledger::DeadBlock> history_;
   size_t begin_ = 0;
   base::Vector<Segment> segments_;
-  // Pages that the history touches, built when the first miss after a change asks for it.
+  // Pages that history_[begin_, filtered_) touches, brought up to date when a miss asks; 0: build
+  // anew.
   PageFilter pages_;
-  bool filter_is_current_ = false;
+  size_t filtered_ = 0;
   base::Vector<ledger::DeadBlock> wide_history_;  // blocks of more pages than the filter takes
   base::Vector<ledger::DeadBlock> large_frees_;
   bool history_lost_ = false;
