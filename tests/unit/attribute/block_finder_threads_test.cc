@@ -17,7 +17,7 @@ namespace {
 using ledger::EventTime;
 
 constexpr int kThreads = 2;
-constexpr uint32_t kSamples = 20'000;  // of each thread
+constexpr uint32_t kSamples = 5'000;  // of each thread
 constexpr uint64_t kAddress = 0x480000000000;
 constexpr uint32_t kLag = 100'000;  // 6 to 13 ms: nothing older is looked up
 
