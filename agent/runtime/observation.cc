@@ -89,6 +89,9 @@ void Observation::Bury(uint32_t serial, ThreadObserver& observer) {
   aggregate::Accounting& accounting = aggregator_.Thread(serial).accounting;
   observer.BookLosses(accounting, {});
   UpdateSummary(serial, observer);
+  if (summary.running_nanos == 0 && summary.not_sampled.empty() && selection_->access.count != 0) {
+    summary.not_sampled = "It had ended before its events were open.";
+  }
   for (size_t i = 0; i < kUntrackedReasonCount; ++i) {
     accounting.untracked[i] += record->untracked.count[i].exchange(0, std::memory_order_relaxed);
   }

@@ -11,11 +11,8 @@
 namespace memagent {
 namespace {
 
-// The document in the source tree this test was compiled from.
 std::string FormatDocument() {
-  std::string path = __FILE__;
-  const size_t tree = path.rfind("tests/unit/");
-  std::ifstream stream(path.substr(0, tree) + "agent/profile/FORMAT.md");
+  std::ifstream stream(MEMAGENT_SOURCE_DIR "/agent/profile/FORMAT.md");
   std::stringstream text;
   text << stream.rdbuf();
   return text.str();

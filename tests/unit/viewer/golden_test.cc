@@ -24,9 +24,8 @@ Terminal Columns(size_t width, Charset charset = Charset::kUtf8) {
 }
 
 void ExpectGolden(const std::string& text, const std::string& name) {
-  const std::filesystem::path folder =
-      std::filesystem::path(__FILE__).parent_path().parent_path().parent_path() / "golden";
-  const std::filesystem::path path = folder / name;
+  const std::filesystem::path path =
+      std::filesystem::path(MEMAGENT_SOURCE_DIR) / "tests/golden" / name;
   if (std::getenv("MEMAGENT_UPDATE_GOLDEN") != nullptr) {
     std::ofstream(path, std::ios::binary) << text;
     return;
