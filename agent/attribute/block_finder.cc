@@ -33,6 +33,7 @@ void BlockFinder::GatherHistory() {
   const size_t before = history_.size();
   ledger::ForEachThread([this](ThreadRecord* record) {
     record->history.PopAll([this](const DeadBlock& block) {
+      if (history_.size() >= kMaxHistory) return NoteLoss(block.death);
       (block.size > kMaxFilterPages * kPage ? wide_history_ : history_).push_back(block);
       if (block.size >= ledger::kLargeBlock) large_frees_.push_back(block);
     });
@@ -64,6 +65,7 @@ void BlockFinder::NoteLoss(EventTime when) {
 }
 
 void BlockFinder::ForgetBefore(EventTime settled) {
+  gathers_left_ = kGathersForMisses;
   const EventTime now = ledger::Now() + kFutureMargin;
   const auto is_old = [=](EventTime event) { return Age(event, now) > Age(settled, now); };
   std::erase_if(wide_history_, [&](const DeadBlock& block) { return is_old(block.death); });
@@ -102,8 +104,11 @@ HeapAnswer BlockFinder::FindAt(uint64_t address, EventTime moment, EventTime now
     return answer;
   }
   if (FindInHistory(address, moment, now, answer.block)) return answer;
-  GatherHistory();
-  if (FindInHistory(address, moment, now, answer.block)) return answer;
+  if (gathers_left_ > 0) {
+    --gathers_left_;
+    GatherHistory();
+    if (FindInHistory(address, moment, now, answer.block)) return answer;
+  }
   const bool lost = history_lost_ && AtOrBefore(moment, history_lost_at_, now);
   answer.verdict = lost ? HeapVerdict::kOverwritten : HeapVerdict::kNothing;
   return answer;

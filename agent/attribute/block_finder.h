@@ -47,8 +47,14 @@ class PageFilter {
 
 class BlockFinder {
  public:
+  // History kept at most, 32 MiB; more is a loss like a full ring.
+  static constexpr size_t kMaxHistory = size_t{1} << 20;
+  // Misses that may gather again between two ForgetBefore. Under a storm of frees each would find
+  // news, and the work of a tick would have no bound.
+  static constexpr int kGathersForMisses = 4;
+
   // Takes everything out of the threads' history rings. Called after the sample rings were read and
-  // again on each miss, so that a block freed meanwhile is not overlooked.
+  // again on the first misses, so that a block freed meanwhile is not overlooked.
   void GatherHistory();
 
   // Drops history of blocks that died before `settled`: no sample that old is pending.
@@ -88,6 +94,7 @@ class BlockFinder {
   // anew.
   PageFilter pages_;
   size_t filtered_ = 0;
+  int gathers_left_ = kGathersForMisses;
   base::Vector<ledger::DeadBlock> wide_history_;  // blocks of more pages than the filter takes
   base::Vector<ledger::DeadBlock> large_frees_;
   bool history_lost_ = false;

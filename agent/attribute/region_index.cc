@@ -43,6 +43,10 @@ void RegionIndex::Remove(uint64_t start, uint64_t end, uint64_t tsc) {
   if (it != live_.begin() && std::prev(it)->second.end > start) --it;
   while (start < end && it != live_.end() && it->second.start < end) {
     const Region old = it->second;
+    if (old.born_tsc > tsc) {  // another thread's newer mapping, whose event came a tick earlier
+      ++it;
+      continue;
+    }
     it = live_.erase(it);
     Cut(old, start, end, tsc);
   }

@@ -1,6 +1,7 @@
 // The mmap family: memory that comes without malloc. What libc maps for itself (arenas, thread
 // stacks, the loader) never passes here; the drain thread finds it in /proc/self/maps (pitfalls
 // P65).
+#include <errno.h>
 #include <stdarg.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
@@ -25,7 +26,9 @@ void* Map(void* start, size_t size, int protection, int flags, int fd, off_t off
           const FrameStart& caller) {
   if (!real_ready.load(std::memory_order_acquire)) {
     const long result = base::Syscall(SYS_mmap, start, size, protection, flags, fd, offset);
-    return result < 0 && result > -4096 ? MAP_FAILED : reinterpret_cast<void*>(result);
+    if (result >= 0 || result <= -4096) return reinterpret_cast<void*>(result);
+    errno = static_cast<int>(-result);
+    return MAP_FAILED;
   }
   void* result = real.mmap(start, size, protection, flags, fd, offset);
   if (result != MAP_FAILED) {
@@ -69,7 +72,10 @@ MEMAGENT_HOOK void* mmap64(void* start, size_t size, int protection, int flags, 
 
 MEMAGENT_HOOK int munmap(void* start, size_t size) {
   if (!real_ready.load(std::memory_order_acquire)) {
-    return base::Syscall(SYS_munmap, start, size) == 0 ? 0 : -1;
+    const long error = base::Syscall(SYS_munmap, start, size);
+    if (error == 0) return 0;
+    errno = static_cast<int>(-error);
+    return -1;
   }
   const uint64_t before = os::ReadTsc();
   const int result = real.munmap(start, size);

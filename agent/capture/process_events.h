@@ -18,6 +18,9 @@ struct ProcessEvents {
   // starts anew. pause() returns whether there was one.
   bool (*pause)();
   void (*resume)();
+  // The calling thread's credentials changed, and with them the process's: the drain thread, which
+  // libc does not know, takes them too.
+  void (*credentials_changed)();
 };
 
 extern constinit std::atomic<const ProcessEvents*> process_events;

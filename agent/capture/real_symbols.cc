@@ -9,6 +9,8 @@ namespace memagent::capture {
 constinit RealSymbols real{};
 constinit std::atomic<bool> real_ready{false};
 
+void* FindNext(const char* name) { return dlsym(RTLD_NEXT, name); }
+
 namespace {
 
 constinit std::atomic<int> resolver{0};  // 0 nobody, 1 under way, 2 done
@@ -30,8 +32,9 @@ void Find(Function& function, const char* name) {
   function = reinterpret_cast<Function>(FindNext(name));
 }
 
-// dlsym leaves its error text for dlerror and some calls set errno: the host must find neither
-// (pitfalls: dlerror state). A successful look-up clears the text again.
+// A failed dlsym leaves its text for dlerror, where the host must not find it. The look-up that ends
+// this one succeeds and clears it. dlerror itself must not be called: it translates the text, which
+// takes the locale's lock, and libp11-kit holds that lock when it makes the first allocation of curl.
 void FindAll() {
 #define MEMAGENT_FIND(name, ...) Find(real.name, #name);
   MEMAGENT_REAL_SYMBOLS(MEMAGENT_FIND)
@@ -45,7 +48,7 @@ void FindAll() {
   if (ObjectOf(called) != ObjectOf(reinterpret_cast<void*>(FindAll))) {
     malloc_ahead = ObjectPath(called);
   }
-  dlerror();
+  FindNext("malloc");
 }
 
 }  // namespace
@@ -59,8 +62,6 @@ void ResolveRealSymbols() {
   resolver.store(2);
   real_ready.store(true, std::memory_order_release);
 }
-
-void* FindNext(const char* name) { return dlsym(RTLD_NEXT, name); }
 
 bool NewBypassesMalloc() { return new_bypasses_malloc; }
 

@@ -44,6 +44,17 @@ namespace memagent::capture {
                          const posix_spawnattr_t*, char* const*, char* const*))          \
   X(posix_spawnp, int (*)(pid_t*, const char*, const posix_spawn_file_actions_t*,        \
                           const posix_spawnattr_t*, char* const*, char* const*))         \
+  X(prctl, int (*)(int, unsigned long, unsigned long, unsigned long, unsigned long))     \
+  X(syscall, long (*)(long, long, long, long, long, long, long))                         \
+  X(setuid, int (*)(uid_t))                                                              \
+  X(setgid, int (*)(gid_t))                                                              \
+  X(seteuid, int (*)(uid_t))                                                             \
+  X(setegid, int (*)(gid_t))                                                             \
+  X(setreuid, int (*)(uid_t, uid_t))                                                     \
+  X(setregid, int (*)(gid_t, gid_t))                                                     \
+  X(setresuid, int (*)(uid_t, uid_t, uid_t))                                             \
+  X(setresgid, int (*)(gid_t, gid_t, gid_t))                                             \
+  X(setgroups, int (*)(size_t, const gid_t*))                                            \
   X(unshare, int (*)(int))                                                               \
   X(setns, int (*)(int, int))                                                            \
   X(dlclose, int (*)(void*))                                                             \

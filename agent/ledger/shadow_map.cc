@@ -43,7 +43,10 @@ struct TopEntry {
   std::atomic<uint64_t> cover;
 };
 
-constinit std::atomic<TopEntry*> top_table{nullptr};
+// The first level is 16 KiB of .bss, a second-level table 32 KiB for 64 GiB of addresses: a limit on
+// address space (ulimit -v) is the host's, not ours to use up.
+constexpr uint64_t kTopEntries = 2048;
+constinit std::atomic<TopEntry*> top_tables[kChunks / kTopEntries];
 constinit std::atomic<EventTime> settled_time{0};
 constinit std::atomic<bool> history_wanted{false};
 
@@ -65,9 +68,11 @@ T* MapInto(std::atomic<T*>& cell, size_t bytes) {
 
 TopEntry* TopOf(uint64_t address, bool make) {
   if (address >> kAddressBits != 0) return nullptr;
-  TopEntry* table = top_table.load(std::memory_order_acquire);
-  if (table == nullptr && make) table = MapInto(top_table, kChunks * sizeof(TopEntry));
-  return table == nullptr ? nullptr : &table[address / kChunkSpan];
+  const uint64_t index = address / kChunkSpan;
+  std::atomic<TopEntry*>& cell = top_tables[index / kTopEntries];
+  TopEntry* table = cell.load(std::memory_order_acquire);
+  if (table == nullptr && make) table = MapInto(cell, kTopEntries * sizeof(TopEntry));
+  return table == nullptr ? nullptr : &table[index % kTopEntries];
 }
 
 Chunk* ChunkOf(uint64_t address, bool make) {

@@ -51,7 +51,7 @@ size_t ReadSelf(uint64_t address, std::span<std::byte> out) {
 
 size_t ReadSelfThroughProc(uint64_t address, std::span<std::byte> out) {
   // Opened for each read: a descriptor kept open could be closed or replaced by the host.
-  const long fd = base::Syscall(SYS_openat, AT_FDCWD, "/proc/self/mem", O_RDONLY | O_CLOEXEC);
+  const long fd = base::Syscall(SYS_openat, AT_FDCWD, "/proc/thread-self/mem", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return 0;
   size_t done = 0;
   while (done < out.size()) {

@@ -71,9 +71,8 @@ void Checkpoint::WriteSites(const SiteCounts& counts) {
   }
   for (uint32_t id = 1; id <= ledger::SiteCount(); ++id) {
     const ledger::SiteCounters* site = ledger::CountersOf(SiteId{id});
-    if (site == nullptr || site->kind == RegionKind::kUnknown || site->stack == StackId::kNone) {
-      continue;
-    }
+    // A site made by the drain thread is among the named ones; an id lost in a race has no kind.
+    if (site == nullptr || site->kind == RegionKind::kUnknown || site_written_.contains(id)) continue;
     if (counts.Of(SiteId{id}).allocations == 0 && from_.aggregator.FindSite(SiteId{id}) == nullptr) {
       continue;
     }

@@ -22,8 +22,8 @@ DrainLoop* MakeLoop(SessionControl& control) {
   return memory == nullptr ? nullptr : new (memory) DrainLoop(control);
 }
 
-[[noreturn]] void ExitThread() {
-  while (true) base::Syscall(SYS_exit, 0);
+[[noreturn]] void ExitThread(int status) {
+  while (true) base::Syscall(SYS_exit, status);
 }
 
 }  // namespace
@@ -39,25 +39,25 @@ void RunDrain(void* argument) {
     loop->Resume();
   } else {
     loop = MakeLoop(control);
-    if (loop == nullptr) ExitThread();
+    if (loop == nullptr) ExitThread(0);
     control.loop = loop;
     loop->Start();
   }
   control.ready.store(2, std::memory_order_release);
   FutexWakeAll(control.ready);
-  loop->Run();  // until it is asked to pause
-  ExitThread();
+  ExitThread(loop->Run());
 }
 
 void FinishInline(SessionControl& control) {
   auto* loop = static_cast<DrainLoop*>(control.loop);
   // A drain thread that was killed left descriptor numbers that mean something else in this thread's
   // table: then what it wrote last has to do. One that paused has closed everything.
-  if (loop != nullptr && !control.pause_requested.load(std::memory_order_acquire)) return;
+  if (loop != nullptr && !control.loop_is_idle.load(std::memory_order_acquire)) return;
   if (loop == nullptr) {
     loop = MakeLoop(control);
     if (loop == nullptr) return;
     control.loop = loop;
+    control.loop_is_idle.store(true, std::memory_order_release);
     loop->StartWithoutEvents();
   }
   loop->Finish(control.end_how.load(std::memory_order_acquire));

@@ -1,6 +1,7 @@
 #include "agent/runtime/drain_loop.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include <algorithm>
@@ -20,19 +21,23 @@ namespace memagent::runtime {
 namespace {
 
 // A sample's time is taken before it can be read: one older than this at the start of a tick has
-// been seen. Interrupt handlers take microseconds; what a descheduled virtual CPU publishes later is
-// counted as late.
+// been seen. Interrupt handlers take microseconds; what a descheduled virtual CPU publishes later
+// is counted as late.
 constexpr Nanos kSettleNanos = 3'000'000;
 // While rings fill fast (page faults at period 1 fill 16 pages in 3.5 ms) they are emptied often.
 constexpr uint64_t kBusySleepNanos = 1'000'000;
-constexpr Nanos kFirstCheckpointNanos = 1'000'000'000;
+// A program killed in its first seconds has a profile too: checkpoints after 0.1 s and 1 s, then as
+// checkpoint= says.
+constexpr Nanos kFirstCheckpointNanos = 100'000'000;
+constexpr Nanos kSecondCheckpointNanos = 1'000'000'000;
 // Calibration burns 20 ms of the drain thread's time: not in programs that end at once.
 constexpr Nanos kCalibrateAfterNanos = 200'000'000;
-// The period is moved every 20 ms on a calm machine. Moving it restarts it, which costs half a period:
-// 2.5 % of the samples at 1 kHz; moved eight times less often, a loop of 27 us shifted shares by 3
-// points.
+// The period is moved every 20 ms on a calm machine. Moving it restarts it, which costs half a
+// period: 2.5 % of the samples at 1 kHz; moved eight times less often, a loop of 27 us shifted
+// shares by 3 points.
 constexpr uint64_t kJitterTicks = 2;
 constexpr uint64_t kNameTicks = 32;
+constexpr uint64_t kAloneTicks = 8;
 
 uint64_t ThreadCpuNanos() {
   timespec time = {};
@@ -46,7 +51,7 @@ std::string_view FileName(std::string_view path) {
 }
 
 base::String Variable(std::string_view name) {
-  const auto text = os::ReadWholeFile("/proc/self/environ", size_t{2} << 20);
+  const auto text = os::ReadWholeFile("/proc/thread-self/environ", size_t{2} << 20);
   if (!text) return {};
   std::string_view rest = *text;
   while (!rest.empty()) {
@@ -96,9 +101,12 @@ void DrainLoop::Start() {
 void DrainLoop::StartWithoutEvents() {
   clock_.Calibrate();
   early_ = ReadEarlyFacts();
-  log_.Add(profile::Severity::kWarning, "no_drain_thread",
-           "The kernel refused memagent a thread, so only allocations were recorded; raise the "
-           "limit on processes (ulimit -u, pids.max).");
+  log_.Add(
+      profile::Severity::kWarning, "no_drain_thread",
+      control_.settings->under_valgrind
+          ? "Valgrind runs no thread of memagent's kind, so only allocations were recorded."
+          : "The kernel refused memagent a thread, so only allocations were recorded; raise the "
+            "limit on processes (ulimit -u, pids.max).");
 }
 
 void DrainLoop::Publish(uint64_t settled_tsc) { ledger::SetSettled(ledger::FromTsc(settled_tsc)); }
@@ -115,7 +123,8 @@ void DrainLoop::NoteStartProblems() {
   if (const char* ahead = capture::MallocAheadOfUs()) {
     base::String text("The program calls the malloc of ");
     text.append(ahead).append(
-        ", so its heap blocks are not seen; put libmemagent.so before it in LD_PRELOAD, or build the "
+        ", so its heap blocks are not seen; put libmemagent.so before it in LD_PRELOAD, or build "
+        "the "
         "program without its own malloc.");
     log_.Add(profile::Severity::kWarning, "foreign_malloc", text);
   }
@@ -130,20 +139,46 @@ void DrainLoop::Sleep() {
   wake_seen_ = word.load(std::memory_order_acquire);
 }
 
-void DrainLoop::Run() {
+int DrainLoop::Run() {
+  std::optional<int> status;
   while (true) {
     Sleep();
     Tick();
     ServeEndRequests();
+    ServeCredentialRequests();
     if (control_.pause_requested.load(std::memory_order_acquire)) break;
+    if (tick_ % kAloneTicks == 0 && (status = StatusWhenAlone())) {
+      Finish("threads_ended");
+      break;
+    }
     Housekeep();
   }
   // The descriptor table goes with the thread: nothing may keep a number of it.
   observation_.CloseAll();
   checkpoint_.CloseFile();
+  control_.loop_is_idle.store(true, std::memory_order_release);
+  return status.value_or(0);
+}
+
+// The task folder has two links more than the process has threads; a main thread that has ended
+// stays as a zombie until the others have. The last field of stat is its wait status (proc(5)).
+std::optional<int> DrainLoop::StatusWhenAlone() const {
+  struct stat facts = {};
+  if (base::Syscall(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &facts, 0) != 0)
+    return std::nullopt;
+  if (facts.st_nlink > 4) return std::nullopt;
+  const auto text = os::ReadFileHead("/proc/self/stat", 2048);
+  const size_t name_end = text ? text->rfind(')') : base::String::npos;
+  if (name_end == base::String::npos || !text->substr(name_end).starts_with(") Z")) {
+    return std::nullopt;
+  }
+  const std::string_view line = os::Trim(*text);
+  const auto status = os::ParseUnsigned(line.substr(line.rfind(' ') + 1));
+  return static_cast<int>(status.value_or(0) >> 8 & 0xff);
 }
 
 void DrainLoop::Resume() {
+  control_.loop_is_idle.store(false, std::memory_order_release);
   observation_.AdoptNewThreads();
   last_tick_ = os::MonotonicNanos();
 }
@@ -182,19 +217,15 @@ void DrainLoop::Tick() {
   pipeline_.SetSettled(settled);
   attributor_.ForgetBefore(tsc - lag);
   const uint64_t calm = options_.drain_interval * 1'000'000;
-  sleep_nanos_ = busy ? kBusySleepNanos : std::min(sleep_nanos_ * 2, std::max(calm, kBusySleepNanos));
+  sleep_nanos_ =
+      busy ? kBusySleepNanos : std::min(sleep_nanos_ * 2, std::max(calm, kBusySleepNanos));
   ++tick_;
 }
 
 void DrainLoop::Housekeep() {
   const Nanos now = os::MonotonicNanos();
   observation_.BuryDeadThreads();
-  if (!late_known_) {
-    late_ = ReadLateFacts();
-    late_known_ = true;
-    pipeline_.SetTopology(&late_.topology);
-    NoteStartProblems();
-  }
+  LearnLateFacts();
   if (tick_ % kJitterTicks == 0) observation_.JitterPeriods();
   if (tick_ % kNameTicks == 1) observation_.RefreshNames();
   if (pipeline_.unloads_seen() != capture::UnloadCount()) {
@@ -208,7 +239,9 @@ void DrainLoop::Housekeep() {
   }
   if (options_.checkpoint != 0 && now >= next_checkpoint_) {
     WriteCheckpoint(nullptr);
-    next_checkpoint_ = os::MonotonicNanos() + options_.checkpoint * 1'000'000'000;
+    const Nanos regular = os::MonotonicNanos() + options_.checkpoint * 1'000'000'000;
+    const Nanos second = started_ + kSecondCheckpointNanos;
+    next_checkpoint_ = now < second ? std::min(second, regular) : regular;
   }
 }
 
@@ -220,13 +253,28 @@ void DrainLoop::ServeEndRequests() {
   FutexWakeAll(control_.end_done);
 }
 
-void DrainLoop::Finish(const char* how) {
-  if (!late_known_) {
-    late_ = ReadLateFacts();
-    late_known_ = true;
-    pipeline_.SetTopology(&late_.topology);
-    NoteStartProblems();
+// With fewer rights the profile could no longer be created where it belongs: that is done before.
+void DrainLoop::ServeCredentialRequests() {
+  const uint32_t wanted = control_.credentials_wanted.load(std::memory_order_acquire);
+  if (wanted == control_.credentials_taken.load(std::memory_order_relaxed)) return;
+  if (checkpoint_.path().empty()) {
+    LearnLateFacts();
+    WriteCheckpoint(nullptr);
   }
+  TakeCredentials(control_.credentials);
+  control_.credentials_taken.store(wanted, std::memory_order_release);
+  FutexWakeAll(control_.credentials_taken);
+}
+
+void DrainLoop::LearnLateFacts() {
+  if (std::exchange(late_known_, true)) return;
+  late_ = ReadLateFacts();
+  pipeline_.SetTopology(&late_.topology);
+  NoteStartProblems();
+}
+
+void DrainLoop::Finish(const char* how) {
+  LearnLateFacts();
   if (selection_.access.count != 0 || selection_.minor_faults.count != 0) {
     Tick();
     observation_.RefreshNames();

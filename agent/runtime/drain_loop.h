@@ -2,6 +2,8 @@
 #ifndef MEMAGENT_AGENT_RUNTIME_DRAIN_LOOP_H_
 #define MEMAGENT_AGENT_RUNTIME_DRAIN_LOOP_H_
 
+#include <optional>
+
 #include "agent/aggregate/aggregator.h"
 #include "agent/attribute/attributor.h"
 #include "agent/attribute/modules.h"
@@ -25,8 +27,9 @@ class DrainLoop {
   // For a process without a drain thread: facts only.
   void StartWithoutEvents();
 
-  // Until a pause is asked for.
-  void Run();
+  // Until a pause is asked for or no host thread is left. Returns the status to end the thread with:
+  // that of the last thread is the process's.
+  int Run();
 
   // In a new drain thread, after a pause.
   void Resume();
@@ -38,11 +41,16 @@ class DrainLoop {
   void Tick();
   void TakeRegionEvents();
   void ServeEndRequests();
+  void ServeCredentialRequests();
   void Sleep();
   void Housekeep();
+  // The exit status of the main thread when the last host thread ended by a raw exit system call: the
+  // process then lives only for us. nullopt: it lives.
+  std::optional<int> StatusWhenAlone() const;
   void WriteCheckpoint(const char* how);
   bool WriteHeaderTo(profile::ProfileWriter& writer);
   base::String OutputPath() const;
+  void LearnLateFacts();
   void NoteStartProblems();
   void Announce(const char* how);
   void AppendRunReport(std::string_view problem);

@@ -17,10 +17,10 @@ base::String ReadLink(const char* path) {
 
 ProcessFacts ReadProcess() {
   ProcessFacts process;
-  process.executable = ReadLink("/proc/self/exe");
-  process.working_directory = ReadLink("/proc/self/cwd");
+  process.executable = ReadLink("/proc/thread-self/exe");
+  process.working_directory = ReadLink("/proc/thread-self/cwd");
   // Arguments beyond 64 KiB are cut: a profile is no place for a file list.
-  if (const auto text = os::ReadFileHead("/proc/self/cmdline", size_t{64} << 10)) {
+  if (const auto text = os::ReadFileHead("/proc/thread-self/cmdline", size_t{64} << 10)) {
     std::string_view rest = *text;
     while (!rest.empty()) process.arguments.emplace_back(os::TakeUntil(rest, '\0'));
   }

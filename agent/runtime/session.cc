@@ -54,13 +54,15 @@ void WaitReady(uint32_t stage, uint64_t millis) {
 }
 
 // Without a drain thread allocations are counted and written at the end, nothing is sampled.
-void StartDrain() {
+// `stage`: how far the drain thread must be before the host goes on.
+void StartDrain(uint32_t stage) {
   control.ready.store(0);
   control.end_requested.store(0);
   control.end_done.store(0);
-  const long tid = StartRawThread(RunDrain, &control, control.drain_tid);
+  const long tid =
+      settings.under_valgrind ? -ENOSYS : StartRawThread(RunDrain, &control, control.drain_tid);
   capture::SetDrainRunning(tid > 0);
-  if (tid > 0) WaitReady(2, 50);
+  if (tid > 0) WaitReady(stage, 50);
 }
 
 // Ends the drain thread and waits until the kernel no longer counts it. False when there is none.
@@ -79,12 +81,26 @@ bool PauseDrain() {
 
 void ResumeDrain() {
   control.pause_requested.store(false, std::memory_order_release);
-  StartDrain();
+  StartDrain(2);
+}
+
+// One at a time: libc serialises the calls that lead here.
+void FollowCredentials() {
+  if (control.pid != Pid() || control.drain_tid.load(std::memory_order_acquire) == 0) return;
+  ReadCredentials(control.credentials);
+  const uint32_t mine = control.credentials_wanted.fetch_add(1, std::memory_order_acq_rel) + 1;
+  capture::WakeDrain();
+  for (int millis = 0; millis < kPauseMillis; ++millis) {
+    const uint32_t taken = control.credentials_taken.load(std::memory_order_acquire);
+    if (taken >= mine) return;
+    FutexWait(control.credentials_taken, taken, 1'000'000);
+  }
 }
 
 bool KeepFromChildren() { return settings.options.follow.view() != "exec"; }
 
-constexpr capture::ProcessEvents kEvents = {EndSession, KeepFromChildren, PauseDrain, ResumeDrain};
+constexpr capture::ProcessEvents kEvents = {EndSession, KeepFromChildren, PauseDrain, ResumeDrain,
+                                            FollowCredentials};
 
 // fork copies only the calling thread: locks don't exist, rings are not inherited (VM_DONTCOPY, and
 // descriptors are the drain thread's own), the parent's file is not ours.
@@ -99,6 +115,7 @@ void AfterForkInChild() {
   control.forked = true;
   control.drain_tid.store(0);
   control.loop = nullptr;
+  control.loop_is_idle.store(false);
   --ledger::thread_state.depth;
   if (settings.mode != Mode::kOn || settings.options.follow.view() == "no") {
     capture::process_events.store(nullptr);
@@ -106,7 +123,9 @@ void AfterForkInChild() {
     return;
   }
   capture::CurrentThread();
-  StartDrain();
+  // Most children execute something at once: they wait for their descriptors to be theirs alone,
+  // not for events.
+  StartDrain(1);
 }
 
 }  // namespace
@@ -131,11 +150,15 @@ void StartSession() {
   --ledger::thread_state.depth;
   capture::CurrentThread();
   capture::process_events.store(&kEvents, std::memory_order_release);
-  StartDrain();
+  StartDrain(2);
 }
 
 void EndSession(const char* how) {
-  if (control.settings == nullptr || control.pid != Pid()) return;
+  // Without events the process is in a sandbox that may kill for our calls, or not followed.
+  if (capture::process_events.load(std::memory_order_acquire) == nullptr) return;
+  if (control.pid != Pid()) return;
+  // A child of fork that executes a program before its own events are open has nothing to tell.
+  if (control.forked && control.ready.load() < 2 && std::string_view(how) == "exec") return;
   ++ledger::thread_state.depth;
   control.end_how.store(how, std::memory_order_release);
   const uint32_t mine = control.end_requested.fetch_add(1, std::memory_order_acq_rel) + 1;

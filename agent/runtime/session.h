@@ -15,6 +15,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "agent/runtime/credentials.h"
 #include "agent/runtime/settings.h"
 
 namespace memagent::runtime {
@@ -22,16 +23,20 @@ namespace memagent::runtime {
 // What the drain thread and host threads say to each other.
 struct SessionControl {
   int32_t pid = 0;
-  bool forked = false;                     // a child of fork that has not executed anything
+  bool forked = false;  // a child of fork that has not executed anything
   const Settings* settings = nullptr;
   std::atomic<uint32_t> ready{0};          // futex: 1 once descriptors are private, 2 once the
                                            // first thread's events are open
   std::atomic<uint32_t> end_requested{0};  // number of end requests so far
   std::atomic<const char*> end_how{nullptr};
-  std::atomic<uint32_t> end_done{0};       // futex: requests that have been served
-  std::atomic<int32_t> drain_tid{0};       // the kernel clears it when the drain thread is gone
-  std::atomic<bool> pause_requested{false};  // the drain thread is to end, and may come back
-  void* loop = nullptr;                      // its DrainLoop, kept while it is away
+  std::atomic<uint32_t> end_done{0};  // futex: requests that have been served
+  std::atomic<int32_t> drain_tid{0};  // the kernel clears it when the drain thread is gone
+  Credentials credentials;            // what the drain thread is to take
+  std::atomic<uint32_t> credentials_wanted{0};  // number of requests
+  std::atomic<uint32_t> credentials_taken{0};   // futex: requests served
+  std::atomic<bool> pause_requested{false};     // the drain thread is to end, and may come back
+  void* loop = nullptr;                         // its DrainLoop, kept while it is away
+  std::atomic<bool> loop_is_idle{false};        // no thread runs it and it holds no descriptor
   // What the host thread says on stderr for the drain thread, before end_done is raised.
   char announcement[1024] = {};
 
@@ -46,7 +51,8 @@ struct SessionControl {
 void StartSession();
 
 // Brings the profile up to date with a footer that says `how`, and waits at most kEndMillis for it.
-// Calling thread: any; safe in a signal handler; does nothing in another process than the session's.
+// Calling thread: any; safe in a signal handler; does nothing in another process than the
+// session's.
 void EndSession(const char* how);
 inline constexpr uint64_t kEndMillis = 5000;
 

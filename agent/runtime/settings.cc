@@ -84,6 +84,8 @@ void ReadSettings(Settings& settings) {
       Keep(settings.effective, value);
     } else if (TakeVariable(entry, "MEMAGENT_RUN_REPORT", value)) {
       Keep(settings.run_report, value);
+    } else if (TakeVariable(entry, "LD_PRELOAD", value)) {
+      settings.under_valgrind = value.find("/vgpreload_") != std::string_view::npos;
     } else if (TakeVariable(entry, "MEMAGENT", value)) {
       off = value == "off" || value == "0";
     }

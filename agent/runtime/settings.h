@@ -28,6 +28,7 @@ struct Settings {
   base::OptionString effective;  // MEMAGENT_OPTIONS as given
   base::OptionString
       run_report;  // $MEMAGENT_RUN_REPORT: where to announce a profile once its file exists
+  bool under_valgrind = false;    // which runs no thread with a descriptor table of its own
   OptionProblem problems[8] = {};
   size_t problem_count = 0;
 };

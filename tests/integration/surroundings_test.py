@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """What else is in the process: sandboxes and other allocators."""
 import ctypes.util
+import os
+import shutil
 
 import harness
 from harness import case
@@ -19,6 +21,67 @@ def a_new_user_namespace_is_entered_as_without_us(folder):
         samples = harness.total(harness.sites_of(parsed, function), 'samples')
         print(f'{function}: {samples} samples')
         assert samples >= 200, f'{samples} samples on {function}, expected about 400'
+
+
+def as_plain(folder, what):
+    """Runs one of the program's tricks plain and measured; returns the report."""
+    command = [harness.PROGRAMS / 'surroundings', what]
+    plain = harness.run_plain(command)
+    result = harness.run_measured(command, folder)
+    assert (result.status, result.stdout, result.stderr) == (plain.status, plain.stdout, plain.stderr), (
+        f'plain {plain.status} {plain.stdout} {plain.stderr}; '
+        f'measured {result.status} {result.stdout} {result.stderr}')
+    return plain, result
+
+
+@case
+def a_process_whose_last_thread_exits_by_system_call_ends(folder):
+    plain, result = as_plain(folder, 'raw_exit')
+    assert plain.status == 7, plain.status
+    assert result.only_profile()['file']['end'] == 'threads_ended'
+
+
+def sandbox(folder, what):
+    """The filter kills for nearly every system call: none of ours is made, what was recorded is kept."""
+    plain, result = as_plain(folder, what)
+    assert plain.status == 5 and b'filter 0' in plain.stdout, (plain.status, plain.stdout)
+    parsed = result.only_profile()
+    assert parsed['file']['end'] == 'seccomp', parsed['file']
+    assert harness.total(harness.sites_of(parsed, 'alloc_before'), 'allocations') == 1
+
+
+@case
+def a_seccomp_filter_for_one_thread_kills_nobody(folder):
+    sandbox(folder, 'prctl')
+
+
+@case
+def a_seccomp_filter_for_all_threads_kills_nobody(folder):
+    sandbox(folder, 'tsync')
+
+
+@case
+def privileges_given_up_are_given_up_in_every_thread(folder):
+    if os.geteuid() != 0:
+        harness.skip('only root has privileges to give up')
+    command = [harness.PROGRAMS / 'surroundings', 'credentials']
+    folder.chmod(0o755)
+    result = harness.run_measured(command, folder)
+    assert result.status == 0, f'status {result.status}, {result.stderr.decode()}'
+    lines = {' '.join(line.split()[1:]) for line in result.stdout.decode().splitlines()}
+    assert lines == {'65534 65534 65534 65534'}, result.stdout.decode()
+    assert result.only_profile()['file']['end'] == 'exit'
+
+
+@case
+def curl_starts_as_without_us(folder):
+    """libp11-kit allocates under the locale's lock before our constructor has run."""
+    if not shutil.which('curl'):
+        harness.skip('curl is not installed')
+    plain = harness.run_plain(['curl', '--version'])
+    result = harness.run_measured(['curl', '--version'], folder)
+    assert (result.status, result.stdout) == (plain.status, plain.stdout)
+    result.only_profile()
 
 
 def small_blocks(folder, preload):

@@ -1,0 +1,59 @@
+// A seccomp filter that the program installs may kill for any system call that the program itself
+// never makes (pitfalls P92). So the profile is finished first, the drain thread ends, and from then on
+// the hooks only pass through: what has been recorded is kept, the profile says where it ends.
+//
+// Seen here: prctl(PR_SET_SECCOMP) and syscall(SYS_seccomp), which libseccomp uses. A filter installed
+// by inline assembly can't be seen.
+#include <errno.h>
+#include <linux/prctl.h>
+#include <sys/syscall.h>
+
+#include "agent/capture/hooks.h"
+#include "agent/capture/process_events.h"
+
+namespace memagent::capture {
+namespace {
+
+// Runs the call that installs a filter without us; records on when it failed.
+template <typename Run>
+long Sandboxed(Run run) {
+  const ProcessEvents* events = process_events.load(std::memory_order_acquire);
+  if (events == nullptr) return run();
+  events->ending("seccomp");
+  const bool paused = events->pause();
+  SetRecording(false);
+  process_events.store(nullptr, std::memory_order_release);  // no system call of ours from here on
+  const long result = run();
+  if (result >= 0) return result;
+  const int error = errno;
+  SetRecording(true);
+  process_events.store(events, std::memory_order_release);
+  if (paused) events->resume();
+  errno = error;
+  return result;
+}
+
+bool InstallsFilter(long number, long first) {
+  return number == SYS_seccomp || (number == SYS_prctl && first == PR_SET_SECCOMP);
+}
+
+}  // namespace
+}  // namespace memagent::capture
+
+using namespace memagent::capture;  // NOLINT: the hooks below are C functions
+
+// Both are variadic for the compiler only: the kernel's arguments are longs in registers.
+MEMAGENT_HOOK int prctl(int option, unsigned long b, unsigned long c, unsigned long d,
+                        unsigned long e) {
+  if (!RealReady() || real.prctl == nullptr) return -1;
+  if (option != PR_SET_SECCOMP) return real.prctl(option, b, c, d, e);
+  return static_cast<int>(Sandboxed([=] { return long{real.prctl(option, b, c, d, e)}; }));
+}
+
+MEMAGENT_HOOK long hook_syscall(long number, long a, long b, long c, long d, long e,
+                                long f) asm("syscall");
+long hook_syscall(long number, long a, long b, long c, long d, long e, long f) {
+  if (!RealReady() || real.syscall == nullptr) return -1;
+  if (!InstallsFilter(number, a)) return real.syscall(number, a, b, c, d, e, f);
+  return Sandboxed([=] { return real.syscall(number, a, b, c, d, e, f); });
+}
