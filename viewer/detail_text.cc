@@ -183,6 +183,26 @@ class Detail {
     }
   }
 
+  // Who touched from where, most pages first; several instructions of one line are one row.
+  std::vector<std::pair<std::string, uint64_t>> TouchRows() const {
+    std::vector<std::pair<std::string, uint64_t>> rows;
+    for (const FirstTouch& touch : site_.first_touch) {
+      const std::string node = view_.HasRemote() ? Concat(" on ", NodeText(touch.cpu_node)) : "";
+      std::string text = Concat(CodeText(touch.where, terminal_), " by ",
+                                ThreadText(view_, touch.thread, terminal_), node);
+      const auto same = std::find_if(rows.begin(), rows.end(),
+                                     [&](const auto& row) { return row.first == text; });
+      if (same == rows.end()) {
+        rows.emplace_back(std::move(text), touch.pages);
+      } else {
+        same->second += touch.pages;
+      }
+    }
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](const auto& a, const auto& b) { return a.second > b.second; });
+    return rows;
+  }
+
   void AddFirstTouch() {
     uint64_t all = 0;
     uint64_t faults = 0;
@@ -195,11 +215,8 @@ class Detail {
       return;
     }
     std::vector<std::string> items;
-    for (const FirstTouch& touch : site_.first_touch) {
-      const std::string node = view_.HasRemote() ? Concat(" on ", NodeText(touch.cpu_node)) : "";
-      items.push_back(Concat(CodeText(touch.where, terminal_), " by ",
-                             ThreadText(view_, touch.thread, terminal_), node, " ",
-                             Percent(Share(touch.pages, all))));
+    for (const auto& [text, pages] : TouchRows()) {
+      items.push_back(Concat(text, " ", Percent(Share(pages, all))));
     }
     AddList("first touch", std::move(items));
     const std::string scale =
@@ -215,7 +232,7 @@ class Detail {
       items.push_back(Concat(Percent(Share(pages.pages, all)), " on ", NodeText(pages.node)));
     }
     if (items.empty() && site_.pages_not_present == 0) return;
-    items.push_back(Plural(all, "look-up"));
+    items.push_back(Plural(all, "sampled page"));
     if (site_.pages_not_present > 0) {
       items.push_back(Concat(GroupedCount(site_.pages_not_present), " not in memory"));
     }
