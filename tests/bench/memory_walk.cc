@@ -1,0 +1,54 @@
+// A program that waits for memory: a fixed number of dependent loads in 48 MiB on each thread.
+// Prints milliseconds of CPU time of one thread; what a sampler adds shows here.
+//
+//   memory_walk [MILLION_STEPS] [THREADS]
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <numeric>
+#include <random>
+#include <thread>
+#include <vector>
+
+namespace {
+
+constexpr size_t kCells = size_t{48} << 17;  // 48 MiB of 8-byte cells
+
+double CpuSeconds() {
+  timespec time;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+// One cycle through all cells in random order (Sattolo).
+std::vector<uint64_t> MakeCycle() {
+  std::vector<uint64_t> next(kCells);
+  std::iota(next.begin(), next.end(), 0);
+  std::mt19937_64 random(1);
+  for (size_t i = kCells - 1; i > 0; --i) std::swap(next[i], next[random() % i]);
+  return next;
+}
+
+void Walk(const std::vector<uint64_t>& next, uint64_t steps, double* millis) {
+  const double start = CpuSeconds();
+  uint64_t at = 0;
+  for (uint64_t i = 0; i < steps; ++i) at = next[at];
+  asm volatile("" : : "r"(at));
+  *millis = (CpuSeconds() - start) * 1e3;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const uint64_t steps = static_cast<uint64_t>(argc > 1 ? atoi(argv[1]) : 10) * 1000000;
+  const int count = argc > 2 ? atoi(argv[2]) : 1;
+  const std::vector<uint64_t> next = MakeCycle();
+  std::vector<double> millis(static_cast<size_t>(count));
+  std::vector<std::thread> threads;
+  for (double& result : millis)
+    threads.emplace_back([&next, steps, &result] { Walk(next, steps, &result); });
+  for (std::thread& thread : threads) thread.join();
+  printf("%.3f\n", std::accumulate(millis.begin(), millis.end(), 0.0) / count);
+  return 0;
+}

@@ -1,0 +1,32 @@
+// Cost of a thread that does nothing: prints microseconds of wall time for create and join.
+//
+//   thread_churn [THREADS]
+#include <pthread.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+
+namespace {
+
+void* DoNothing(void*) { return nullptr; }
+
+double Seconds() {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int count = argc > 1 ? atoi(argv[1]) : 2000;
+  const double start = Seconds();
+  for (int i = 0; i < count; ++i) {
+    pthread_t thread;
+    if (pthread_create(&thread, nullptr, DoNothing, nullptr) != 0) return 1;
+    pthread_join(thread, nullptr);
+  }
+  printf("%.2f\n", (Seconds() - start) / count * 1e6);
+  return 0;
+}
