@@ -60,6 +60,11 @@ class Checkpoint {
 
   std::string_view path() const { return file_.path(); }
   base::String problem() const { return file_.Sentence(); }
+  // The program's own limits stopped the writing: no reason to write on its stderr.
+  bool stopped_by_limit() const {
+    return file_.problem() == profile::FileProblem::kSizeLimit ||
+           file_.problem() == profile::FileProblem::kTooManyOpen;
+  }
 
  private:
   struct LastCounts {

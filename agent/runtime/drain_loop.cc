@@ -93,6 +93,7 @@ void DrainLoop::Start() {
   observation_.SetSelection(&selection_, early_.kernel.perf_event_paranoid);
   Publish(os::ReadTsc());
   ledger::SetHistoryWanted(true);
+  reserve_.Take();
   observation_.AdoptNewThreads();
   next_checkpoint_ = started_ + kFirstCheckpointNanos;
   last_tick_ = started_;
@@ -156,22 +157,27 @@ int DrainLoop::Run() {
   // The descriptor table goes with the thread: nothing may keep a number of it.
   observation_.CloseAll();
   checkpoint_.CloseFile();
+  reserve_.Release();
   control_.loop_is_idle.store(true, std::memory_order_release);
   return status.value_or(0);
 }
 
-// The task folder has two links more than the process has threads; a main thread that has ended
-// stays as a zombie until the others have. The last field of stat is its wait status (proc(5)).
-std::optional<int> DrainLoop::StatusWhenAlone() const {
+// The task folder has two links more than the process has threads; a main thread that has ended stays
+// as a zombie until the others have. The last field of stat is its wait status (proc(5)). A process
+// ends with its last thread's status: of libc's threads that is 0.
+std::optional<int> DrainLoop::StatusWhenAlone() {
   struct stat facts = {};
-  if (base::Syscall(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &facts, 0) != 0)
-    return std::nullopt;
-  if (facts.st_nlink > 4) return std::nullopt;
   const auto text = os::ReadFileHead("/proc/self/stat", 2048);
   const size_t name_end = text ? text->rfind(')') : base::String::npos;
   if (name_end == base::String::npos || !text->substr(name_end).starts_with(") Z")) {
     return std::nullopt;
   }
+  if (base::Syscall(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &facts, 0) != 0) return std::nullopt;
+  if (facts.st_nlink > 4) {
+    outlived_main_ = true;
+    return std::nullopt;
+  }
+  if (outlived_main_) return 0;
   const std::string_view line = os::Trim(*text);
   const auto status = os::ParseUnsigned(line.substr(line.rfind(' ') + 1));
   return static_cast<int>(status.value_or(0) >> 8 & 0xff);
@@ -314,6 +320,7 @@ profile::OwnCostData DrainLoop::OwnCost() const {
 
 void DrainLoop::WriteCheckpoint(const char* how) {
   if (output_failed_) return;
+  reserve_.Release();
   attributor_.Refresh();
   const auto header = [this](profile::ProfileWriter& writer) { return WriteHeaderTo(writer); };
   if (!checkpoint_.Begin(OutputPath(), header)) {
@@ -324,6 +331,7 @@ void DrainLoop::WriteCheckpoint(const char* how) {
   AppendRunReport({});
   if (how == nullptr && checkpoint_.IsOvergrown()) checkpoint_.Rewrite(header);
   checkpoint_.Write(how, OwnCost());
+  reserve_.Take();
 }
 
 // `memagent run` learns of the profile through a file it named; a person, with verbose=1 or when
@@ -331,9 +339,9 @@ void DrainLoop::WriteCheckpoint(const char* how) {
 void DrainLoop::Announce(const char* how) {
   const base::String problem = checkpoint_.problem();
   base::String line;
-  if (!problem.empty()) {
+  if (!problem.empty() && (options_.verbose || !checkpoint_.stopped_by_limit())) {
     line = problem;
-  } else if (options_.verbose) {
+  } else if (options_.verbose && problem.empty()) {
     line.append("profile written to ").append(checkpoint_.path()).append(" (").append(how);
     line.append(").");
   }

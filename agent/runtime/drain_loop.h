@@ -10,6 +10,7 @@
 #include "agent/capture/skid_calibration.h"
 #include "agent/os/clock.h"
 #include "agent/runtime/checkpoint.h"
+#include "agent/runtime/descriptor_reserve.h"
 #include "agent/runtime/machine_facts.h"
 #include "agent/runtime/observation.h"
 #include "agent/runtime/sample_pipeline.h"
@@ -44,9 +45,9 @@ class DrainLoop {
   void ServeCredentialRequests();
   void Sleep();
   void Housekeep();
-  // The exit status of the main thread when the last host thread ended by a raw exit system call: the
-  // process then lives only for us. nullopt: it lives.
-  std::optional<int> StatusWhenAlone() const;
+  // The exit status to end with when the last host thread ended by a raw exit system call: the process
+  // then lives only for us. nullopt: it lives.
+  std::optional<int> StatusWhenAlone();
   void WriteCheckpoint(const char* how);
   bool WriteHeaderTo(profile::ProfileWriter& writer);
   base::String OutputPath() const;
@@ -83,6 +84,8 @@ class DrainLoop {
   uint64_t sleep_nanos_ = 1'000'000;
   Nanos next_checkpoint_ = 0;
   uint32_t wake_seen_ = 0;
+  DescriptorReserve reserve_;
+  bool outlived_main_ = false;  // host threads ran on after the main thread's end
   bool output_failed_ = false;
   bool reported_ = false;  // in the file of `memagent run`
 };
