@@ -3,6 +3,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include <bit>
 #include <charconv>
 #include <cstring>
 #include <string_view>
@@ -40,16 +41,41 @@ void Append(char (&text)[256], size_t& length, std::string_view part) {
   text[length] = '\0';
 }
 
-void NoteProblem(void* context, std::string_view pair, std::string_view reason) {
-  auto& settings = *static_cast<Settings*>(context);
+void Note(Settings& settings, std::string_view option, std::string_view what,
+          std::string_view reason) {
   if (settings.problem_count == std::size(settings.problems)) return;
   char(&text)[256] = settings.problems[settings.problem_count++].text;
   size_t length = 0;
-  Append(text, length, "option \"");
-  Append(text, length, pair.substr(0, 80));
-  Append(text, length, "\" was ignored: ");
-  Append(text, length, reason);
-  Append(text, length, ".");
+  for (std::string_view part :
+       {std::string_view("option \""), option.substr(0, 80), what, reason, std::string_view(".")}) {
+    Append(text, length, part);
+  }
+}
+
+void NoteIgnored(void* context, std::string_view pair, std::string_view reason) {
+  Note(*static_cast<Settings*>(context), pair, "\" was ignored: ", reason);
+}
+
+// Brings a number into its range and says so.
+void Limit(Settings& settings, std::string_view name, uint64_t& value, uint64_t low,
+           uint64_t high) {
+  if (value >= low && value <= high) return;
+  value = value < low ? low : high;
+  Note(settings, name,
+       "\" was changed: ", "it is out of range, the nearest allowed number is used");
+}
+
+void LimitNumbers(Settings& settings) {
+  base::Options& options = settings.options;
+  Limit(settings, "ring_pages", options.ring_pages, 1, 4096);
+  Limit(settings, "drain_interval", options.drain_interval, 1, 1000);
+  Limit(settings, "checkpoint", options.checkpoint, 0, 86400);
+  Limit(settings, "raw_samples", options.raw_samples, 0, 1000000);
+  Limit(settings, "fault_period", options.fault_period, 0, uint64_t{1} << 32);
+  if (!std::has_single_bit(options.ring_pages)) {
+    options.ring_pages = std::bit_floor(options.ring_pages);
+    Note(settings, "ring_pages", "\" was changed: ", "the next smaller power of two is used");
+  }
 }
 
 bool TakeVariable(std::string_view entry, std::string_view name, std::string_view& value) {
@@ -90,7 +116,8 @@ void ReadSettings(Settings& settings) {
       off = value == "off" || value == "0";
     }
   });
-  base::ParseOptions(settings.effective.view(), settings.options, NoteProblem, &settings);
+  base::ParseOptions(settings.effective.view(), settings.options, NoteIgnored, &settings);
+  LimitNumbers(settings);
   if (getauxval(AT_SECURE) != 0) {
     settings.mode = Mode::kSecure;
   } else if (off) {

@@ -67,6 +67,20 @@ TEST_F(SettingsTest, UnknownOptionIsOneSentenceAndTheRestHolds) {
   EXPECT_EQ(settings->options.rate, 7u);
 }
 
+TEST_F(SettingsTest, NumbersOutOfRangeAreBroughtIntoItAndSaid) {
+  setenv("MEMAGENT_OPTIONS", "ring_pages=0,drain_interval=0,raw_samples=999999999999", 1);
+  auto settings = Read();
+  EXPECT_EQ(settings->options.ring_pages, 1u);
+  EXPECT_EQ(settings->options.drain_interval, 1u);
+  EXPECT_EQ(settings->options.raw_samples, 1000000u);
+  EXPECT_EQ(settings->problem_count, 3u);
+  setenv("MEMAGENT_OPTIONS", "ring_pages=48", 1);
+  settings = Read();
+  EXPECT_EQ(settings->options.ring_pages, 32u);
+  EXPECT_STREQ(settings->problems[0].text,
+               "option \"ring_pages\" was changed: the next smaller power of two is used.");
+}
+
 TEST_F(SettingsTest, ManyAndLongProblemsStayWithinTheirRoom) {
   std::string text;
   for (int i = 0; i < 20; ++i) text.append(std::string(300, 'x')).append("=1,");
