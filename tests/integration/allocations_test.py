@@ -44,10 +44,12 @@ def threads_that_come_and_go(folder):
 @case
 def two_hundred_threads_at_once(folder):
     truth, parsed = check_threads(folder, 'many_threads', '200', '10')
+    # A thread works for 10 ms. On a crowded machine its events may open late: then it says so.
     sampled = [thread for thread in parsed['threads'] if thread['samples_seen'] > 0]
-    unsampled = [thread for thread in parsed['threads'] if thread['not_sampled']]
-    assert len(sampled) + len(unsampled) >= truth['threads'], (
-        f'{len(sampled)} threads sampled, {len(unsampled)} said not to be')
+    explained = [thread for thread in parsed['threads'] if thread['samples_seen'] == 0
+                 and (thread['not_sampled'] or thread['unobserved_ns'] > 5_000_000)]
+    assert len(sampled) + len(explained) >= truth['threads'], (
+        f'{len(sampled)} threads sampled, {len(explained)} say why not')
 
 
 @case

@@ -69,7 +69,7 @@ def false_sharing(folder):
     site = the_site(measure(folder, 'false_sharing'), 'AllocateCounters', 0.95)
     assert site['bytes_allocated'] == 64, site['bytes_allocated']
     uses = sorted(use['samples'] / site['samples'] for use in site['uses'])
-    assert len(uses) == 2 and uses[0] > 0.3, uses
+    assert min(uses[-2:]) > 0.3 and sum(uses[-2:]) > 0.95, uses  # main may be caught setting them up
 
 
 @case
