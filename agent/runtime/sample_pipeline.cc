@@ -76,7 +76,8 @@ void SamplePipeline::ResolveOne(const PendingSample& pending) {
   is_fault_.push_back(pending.is_fault);
 }
 
-// On a one-node machine every page is on that node: nothing is asked.
+// On a one-node machine every page is on that node: nothing is asked. Of a pc-only sample only the
+// object's base is known, not the page accessed: it has no node.
 void SamplePipeline::AskNodes() {
   if (topology_ == nullptr) return;
   const bool one_node = topology_->nodes.size() == 1;
@@ -88,6 +89,7 @@ void SamplePipeline::AskNodes() {
       resolved_[i].memory_node = topology_->nodes[0].id;
       continue;
     }
+    if (resolved_[i].access.evidence == Evidence::kPcOnly) continue;
     pages.push_back(resolved_[i].access.address & ~uint64_t{4095});
     owners.push_back(i);
   }
