@@ -27,23 +27,23 @@ void Announce(const char* how) {
 
 using namespace memagent::capture;  // NOLINT: the hooks below are C functions
 
-MEMAGENT_HOOK [[noreturn]] void _exit(int status) {
+MEMAGENT_HOOK [[gnu::noreturn]] void _exit(int status) {
   Announce("_exit");
   ExitNow(status);
 }
 
-MEMAGENT_HOOK [[noreturn]] void _Exit(int status) {
+MEMAGENT_HOOK [[gnu::noreturn]] void _Exit(int status) {
   Announce("_exit");
   ExitNow(status);
 }
 
-MEMAGENT_HOOK [[noreturn]] void quick_exit(int status) {
+MEMAGENT_HOOK [[gnu::noreturn]] void quick_exit(int status) {
   Announce("quick_exit");
   if (RealReady() && real.quick_exit != nullptr) real.quick_exit(status);
   ExitNow(status);
 }
 
-MEMAGENT_HOOK [[noreturn]] void abort() {
+MEMAGENT_HOOK [[gnu::noreturn]] void abort() {
   Announce("abort");
   if (RealReady() && real.abort != nullptr) real.abort();
   __builtin_trap();
