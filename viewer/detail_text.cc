@@ -211,7 +211,7 @@ class Detail {
       faults += touch.faults;
     }
     if (faults == 0) {
-      AddSentence("first touch", "no page fault seen: its pages were in use before");
+      AddSentence("first touch", "no page fault sampled: few of its pages were new");
       return;
     }
     std::vector<std::string> items;

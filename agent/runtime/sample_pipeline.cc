@@ -31,6 +31,12 @@ UnattributedReason ReasonOf(const decode::AccessResolver::Result& result) {
   }
 }
 
+// In free heap memory, or where the heap has grown since the maps were read.
+bool MayGetABlock(const attribute::Attribution& attribution) {
+  return !attribution.attributed() && (attribution.reason == UnattributedReason::kUnallocated ||
+                                       attribution.reason == UnattributedReason::kUnknownRegion);
+}
+
 // An access through the null page is a base register that was not a pointer.
 bool HasAddress(const decode::Access& access) {
   return access.evidence != Evidence::kNone && access.address >= 4096;
@@ -129,8 +135,7 @@ void SamplePipeline::Process(base::Vector<PendingSample>& batch) {
   for (size_t i = 0; i < resolved_.size(); ++i) {
     if (!is_fault_[i]) {
       aggregator_.AddSample(resolved_[i]);
-    } else if (resolved_[i].attribution.reason == UnattributedReason::kUnallocated &&
-               !resolved_[i].attribution.attributed() && deferred_.size() < kMaxDeferred) {
+    } else if (MayGetABlock(resolved_[i].attribution) && deferred_.size() < kMaxDeferred) {
       deferred_.push_back({resolved_[i], resolved_[i].time + kFirstRetryNanos});
     } else {
       aggregator_.AddFault(resolved_[i]);

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include <algorithm>
+#include <array>
 
 #include "agent/base/syscall.h"
 
@@ -11,7 +12,12 @@ namespace {
 
 // A sampled page fault costs 2.1 to 2.5 us (facts: software_engine 6): 4,000 a second are 1 %.
 constexpr uint64_t kFaultsPerSecond = 4000;
-constexpr uint64_t kMaxFaultPeriod = 1024;
+// Faults come in patterns (a page of the heap, a page of the agent's index, ...), and a period that
+// shares a factor with the pattern sees one kind only: measured with powers of two, all samples or none
+// fell on a site. So the periods are primes, each about twice the one before. At most about 400,000
+// faults a second are possible on a thread: the last keeps them near the bound, and a small array
+// after a big one is still seen.
+constexpr std::array<uint64_t, 6> kFaultPeriods = {1, 3, 7, 13, 29, 61};
 
 }  // namespace
 
@@ -153,14 +159,15 @@ void ThreadObserver::AdaptFaultPeriod(uint64_t tick_nanos) {
   const uint64_t faults = std::exchange(faults_this_tick_, 0);
   if (!adapt_faults_ || !minor_.fd.valid()) return;
   const uint64_t allowed = kFaultsPerSecond * tick_nanos / 1'000'000'000;
-  uint64_t period = fault_period_;
+  size_t step = fault_step_;
   if (faults > 2 * allowed + 64) {
-    period = std::min(period * 2, kMaxFaultPeriod);
-  } else if (faults < allowed / 4) {
-    period = std::max<uint64_t>(period / 2, 1);
+    step = std::min(step + 1, kFaultPeriods.size() - 1);
+  } else if (faults < allowed / 4 && step > 0) {
+    --step;
   }
-  if (period == fault_period_) return;
-  if (os::SetPerfPeriod(minor_.fd.get(), period) == 0) fault_period_ = period;
+  if (step == fault_step_ || os::SetPerfPeriod(minor_.fd.get(), kFaultPeriods[step]) != 0) return;
+  fault_step_ = step;
+  fault_period_ = kFaultPeriods[step];
 }
 
 void ThreadObserver::JitterPeriod(uint64_t nominal, uint64_t random) {

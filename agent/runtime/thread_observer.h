@@ -100,6 +100,7 @@ class ThreadObserver {
   os::PerfCounts counts_;
   uint64_t throttled_ = 0;
   uint64_t fault_period_ = 1;
+  size_t fault_step_ = 0;  // index of an adaptive fault_period_
   bool adapt_faults_ = false;
   uint64_t faults_this_tick_ = 0;
   bool was_busy_ = false;

@@ -34,5 +34,34 @@ def one_page_each_of_many_threads(folder):
     check(folder, 64, 1)
 
 
+def touched_pages(folder, name, function, options):
+    folder.mkdir()
+    result = harness.run_measured([harness.BUILD / 'examples' / name], folder, options)
+    assert result.status == 0, result.stderr.decode()
+    sites = harness.sites_of(result.only_profile(), function)
+    touches = [touch for site in sites for touch in site['first_touch']]
+    return sum(touch['pages'] for touch in touches), sum(touch['faults'] for touch in touches)
+
+
+def estimate(folder, name, function):
+    """What a widened fault period estimates against every fault, counted."""
+    truth, counted = touched_pages(folder / 'all', name, function, {'fault_period': 1, 'ring_pages': 512})
+    pages, faults = touched_pages(folder / 'some', name, function, {})
+    print(f'{name}: {truth} pages ({counted} faults); estimated {pages} from {faults} faults')
+    assert truth == counted, 'faults were lost at period 1'
+    assert abs(pages - truth) < 0.2 * truth, f'{pages} pages estimated, {truth} touched'
+
+
+@case(serial=True)
+def estimate_of_one_large_block(folder):
+    estimate(folder, 'one_thread_first_touch', 'AllocateField')
+
+
+@case(serial=True)
+def estimate_of_many_small_blocks(folder):
+    """glibc and the agent's own index touch pages in turn: a period that fits the pattern sees one kind."""
+    estimate(folder, 'linked_list', 'MakeNode')
+
+
 if __name__ == '__main__':
     harness.main()
