@@ -339,7 +339,8 @@ void DrainLoop::WriteCheckpoint(const char* how) {
 void DrainLoop::Announce(const char* how) {
   const base::String problem = checkpoint_.problem();
   base::String line;
-  if (!problem.empty() && (options_.verbose || !checkpoint_.stopped_by_limit())) {
+  const bool silent = checkpoint_.stopped_by_limit() || control_.settings->output_problem_said;
+  if (!problem.empty() && (options_.verbose || !silent)) {
     line = problem;
   } else if (options_.verbose && problem.empty()) {
     line.append("profile written to ").append(checkpoint_.path()).append(" (").append(how);

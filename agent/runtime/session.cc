@@ -44,6 +44,14 @@ void Say(std::string_view text) {
   base::Syscall(SYS_write, 2, line, length);
 }
 
+// At the start, because many programs have closed their stderr when the profile would be written.
+void SayOutputProblem() {
+  const base::String problem = OutputFolderProblem(settings.options);
+  if (problem.empty() || !MaySpeak(settings)) return;
+  settings.output_problem_said = true;
+  Say(problem);
+}
+
 // Waits until the drain thread is ready, or gone, for at most `millis`.
 void WaitReady(uint32_t stage, uint64_t millis) {
   for (uint64_t waited = 0; waited < millis; ++waited) {
@@ -144,6 +152,7 @@ void StartSession() {
   if (settings.problem_count > 0 && MaySpeak(settings)) {
     for (size_t i = 0; i < settings.problem_count; ++i) Say(settings.problems[i].text);
   }
+  SayOutputProblem();
   pthread_atfork(nullptr, nullptr, AfterForkInChild);
   control.pid = Pid();
   control.settings = &settings;

@@ -1,5 +1,6 @@
 #include "agent/runtime/settings.h"
 
+#include <fcntl.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 
 #include "agent/base/syscall.h"
 #include "agent/os/file.h"
+#include "agent/profile/output_name.h"
 
 namespace memagent::runtime {
 namespace {
@@ -100,6 +102,17 @@ bool ParentHasAgent() {
 
 bool MaySpeak(const Settings& settings) {
   return settings.run_report.view().empty() && !ParentHasAgent();
+}
+
+base::String OutputFolderProblem(const base::Options& options) {
+  const std::string_view pattern = options.output.view();
+  const size_t slash = pattern.rfind('/');
+  base::String folder(slash == std::string_view::npos ? "." : pattern.substr(0, slash + 1));
+  if (folder.find('%') != base::String::npos) return {};
+  const long error = base::Syscall(SYS_faccessat, AT_FDCWD, folder.c_str(), W_OK | X_OK);
+  if (error == 0) return {};
+  const auto problem = profile::ProblemOf(static_cast<int>(-error));
+  return profile::Describe(problem, static_cast<int>(-error), pattern);
 }
 
 void ReadSettings(Settings& settings) {

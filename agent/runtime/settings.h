@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "agent/base/containers.h"
 #include "agent/base/options.h"
 
 namespace memagent::runtime {
@@ -31,6 +32,7 @@ struct Settings {
   bool under_valgrind = false;    // which runs no thread with a descriptor table of its own
   OptionProblem problems[8] = {};
   size_t problem_count = 0;
+  bool output_problem_said = false;
 };
 
 // Fills `settings` from the environment. `environ` may not be set yet (preinit, pitfalls P03): then
@@ -41,6 +43,10 @@ void ReadSettings(Settings& settings);
 // child's stderr may be somebody's input), and not under `memagent run`, which speaks itself. Reads
 // the parent's maps, about 100 us.
 bool MaySpeak(const Settings& settings);
+
+// The sentence about a folder of output= that is not there or can't be written; empty when it is good
+// or its name depends on the process (a "%" in it).
+base::String OutputFolderProblem(const base::Options& options);
 
 }  // namespace memagent::runtime
 

@@ -52,6 +52,14 @@ def missing_output_folder(folder):
 
 
 @case
+def missing_output_folder_of_a_program_that_closes_stderr(folder):
+    """coreutils close stderr before the profile would be written."""
+    result = harness.run_measured(['/bin/echo', 'hi'], folder, {'output': folder / 'no/such/folder/x.memagent'})
+    assert (result.status, result.stdout) == (0, b'hi\n'), result.stdout
+    warning(result, str(folder / 'no/such/folder'))
+
+
+@case
 def output_folder_that_is_a_file(folder):
     (folder / 'file').write_text('')
     result = harness.run_measured(PROGRAM, folder, {'output': folder / 'file/x.memagent'})

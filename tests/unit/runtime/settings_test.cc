@@ -81,6 +81,17 @@ TEST_F(SettingsTest, NumbersOutOfRangeAreBroughtIntoItAndSaid) {
                "option \"ring_pages\" was changed: the next smaller power of two is used.");
 }
 
+TEST_F(SettingsTest, MissingOutputFolderIsOneSentence) {
+  base::Options options;
+  EXPECT_EQ(OutputFolderProblem(options), "");  // the working folder
+  base::SetOption(options, "output", "/no/such/folder/%e.memagent");
+  EXPECT_TRUE(OutputFolderProblem(options).ends_with(
+      "its folder does not exist; create it, or name another place with output=."))
+      << OutputFolderProblem(options);
+  base::SetOption(options, "output", "/no/%h/x.memagent");  // known only in the process
+  EXPECT_EQ(OutputFolderProblem(options), "");
+}
+
 TEST_F(SettingsTest, ManyAndLongProblemsStayWithinTheirRoom) {
   std::string text;
   for (int i = 0; i < 20; ++i) text.append(std::string(300, 'x')).append("=1,");
