@@ -1,10 +1,16 @@
 // Where the loader enters the agent.
-#include "agent/capture/recorder.h"
+#include <errno.h>
+
 #include "agent/runtime/session.h"
 
 namespace {
 
-[[gnu::constructor(101)]] void Load() { memagent::runtime::StartSession(); }
+// A program starts with errno 0 (C17 7.5); looking for libraries leaves something else.
+[[gnu::constructor(101)]] void Load() {
+  const int error = errno;
+  memagent::runtime::StartSession();
+  errno = error;
+}
 
 [[gnu::destructor(101)]] void Unload() { memagent::runtime::EndSession("exit"); }
 

@@ -113,6 +113,8 @@ constexpr capture::ProcessEvents kEvents = {EndSession, KeepFromChildren, PauseD
 // fork copies only the calling thread: locks don't exist, rings are not inherited (VM_DONTCOPY, and
 // descriptors are the drain thread's own), the parent's file is not ours.
 void AfterForkInChild() {
+  // In a sandbox no system call of ours may be made, in its children neither.
+  if (capture::process_events.load(std::memory_order_acquire) == nullptr) return;
   ++ledger::thread_state.depth;
   ledger::SetHistoryWanted(false);
   ledger::ForgetOtherThreads(nullptr);
@@ -125,7 +127,7 @@ void AfterForkInChild() {
   control.loop = nullptr;
   control.loop_is_idle.store(false);
   --ledger::thread_state.depth;
-  if (settings.mode != Mode::kOn || settings.options.follow.view() == "no") {
+  if (settings.options.follow.view() == "no") {
     capture::process_events.store(nullptr);
     capture::SetRecording(false);
     return;
