@@ -194,6 +194,11 @@ class Info {
     const memagent::v1::OwnCost& cost = view_.profile.own_cost;
     Section("Cost of the agent");
     Line("CPU time", HumanDuration(cost.drain_cpu_nanos()));
+    if (const uint64_t nanos = view_.HookNanos(); nanos > 0 && cost.allocations_tracked() > 0) {
+      Line("in hooks", Concat(HumanDuration(nanos), " of the program's threads, ",
+                              HumanDuration(nanos / cost.allocations_tracked()),
+                              " for each allocation; estimated from the samples in them"));
+    }
     Line("memory", HumanBytes(cost.bytes_mapped()));
     Line("tracked",
          Concat(Plural(cost.allocations_tracked(), "allocation"), ", ",

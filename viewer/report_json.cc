@@ -87,8 +87,10 @@ Json EnginesJson(const View& view) {
   return json;
 }
 
-Json OwnCostJson(const memagent::v1::OwnCost& cost) {
+Json OwnCostJson(const View& view) {
+  const memagent::v1::OwnCost& cost = view.profile.own_cost;
   return {{"drain_cpu_ns", cost.drain_cpu_nanos()},
+          {"hook_ns", view.HookNanos()},
           {"bytes_mapped", cost.bytes_mapped()},
           {"allocations_tracked", cost.allocations_tracked()},
           {"live_blocks", cost.live_blocks()},
@@ -295,7 +297,7 @@ Json SummaryJson(const View& view) {
   json["agent_version"] = view.profile.header.agent_version();
   json["faults"] = FaultsJson(view);
   json["untracked_allocations"] = ReasonsJson(view.untracked);
-  json["own_cost"] = OwnCostJson(view.profile.own_cost);
+  json["own_cost"] = OwnCostJson(view);
   json["events"] = EventsJson(view);
   json["file"] = FileJson(view);
   json["threads"] = Json::array();

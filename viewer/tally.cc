@@ -34,6 +34,13 @@ uint64_t Tally::InAgent() const { return CountOf(dropped, Info(DropReason::kAgen
 // Built from the parts, so that it stays sensible when a damaged file does not balance.
 uint64_t Tally::MemorySamples() const { return attributed + Minus(Unattributed(), NotMemory()); }
 
+uint64_t View::HookNanos() const {
+  if (!engine_record || engine_record->period_unit() != "ns") return 0;
+  // A hostile file may hold any numbers: a sum that does not fit is none.
+  uint64_t nanos = 0;
+  return __builtin_mul_overflow(tally.InAgent(), engine_record->period(), &nanos) ? 0 : nanos;
+}
+
 std::string View::ThreadName(uint32_t id) const {
   for (const ThreadView& thread : threads) {
     if (thread.id == id) return thread.name;

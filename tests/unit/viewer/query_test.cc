@@ -84,6 +84,19 @@ TEST(Query, ProfileWithoutTotalsGivesAnEmptyView) {
   EXPECT_EQ(view.quality.word, Quality::Word::kPoor);
 }
 
+TEST(View, TimeInHooksIsTheirSamplesTimesThePeriod) {
+  View view;
+  view.tally.dropped = {{"ring_lost", "", 5}, {"agent_code", "", 7}};
+  EXPECT_EQ(view.HookNanos(), 0u);  // no engine
+  view.engine_record.emplace();
+  view.engine_record->set_period(1000);
+  EXPECT_EQ(view.HookNanos(), 0u);  // a period in operations is no time
+  view.engine_record->set_period_unit("ns");
+  EXPECT_EQ(view.HookNanos(), 7000u);
+  view.engine_record->set_period(~uint64_t{0});
+  EXPECT_EQ(view.HookNanos(), 0u);
+}
+
 TEST(Quality, ManySamplesFewLossesIsGood) {
   EXPECT_EQ(ViewOf(StencilBytes(1)).quality.word, Quality::Word::kGood);
 }
