@@ -39,8 +39,9 @@ void* Map(void* start, size_t size, int protection, int flags, int fd, off_t off
   return result;
 }
 
-// Size of a System V segment; 0 when the kernel won't say.
+// Size of a System V segment; 0 when the kernel won't say, or must not be asked (a sandbox).
 size_t SegmentSize(int id) {
+  if (!Recording()) return 0;
   shmid_ds segment = {};
   return base::Syscall(SYS_shmctl, id, IPC_STAT, &segment) == 0 ? segment.shm_segsz : 0;
 }

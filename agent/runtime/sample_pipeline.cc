@@ -141,7 +141,6 @@ void SamplePipeline::Process(base::Vector<PendingSample>& batch) {
       aggregator_.AddFault(resolved_[i]);
     }
   }
-  processed_ += batch.size();
   batch.clear();
 }
 

@@ -36,7 +36,6 @@ class SamplePipeline {
   uint32_t unloads_seen() const { return unloads_seen_; }
 
   const os::PageNodes& page_nodes() const { return page_nodes_; }
-  uint64_t samples_processed() const { return processed_; }
 
  private:
   // A page fault in heap memory that no block holds yet.
@@ -61,7 +60,6 @@ class SamplePipeline {
   os::PageNodes page_nodes_;
   const os::Topology* topology_ = nullptr;
   Nanos settled_ = 0;
-  uint64_t processed_ = 0;
   uint32_t unloads_seen_ = 0;
   base::Vector<aggregate::ResolvedSample> resolved_;
   base::Vector<bool> is_fault_;

@@ -92,7 +92,8 @@ void ResumeDrain() {
   StartDrain(2);
 }
 
-// One at a time: libc serialises the calls that lead here.
+// Two threads may come here at once: each field then holds what the kernel said last, and the last
+// request is served last.
 void FollowCredentials() {
   if (control.pid != Pid() || control.drain_tid.load(std::memory_order_acquire) == 0) return;
   ReadCredentials(control.credentials);
