@@ -1,6 +1,7 @@
 """Runs programs with and without the agent and reads their profiles as JSON.
 
-A test script is a list of functions marked @case and ends in main(). MEMAGENT_BUILD names the build
+A test script is a list of functions marked @case and ends in main(); --list prints their names,
+--rows which row of the pitfall table each covers. MEMAGENT_BUILD names the build
 folder. Python's standard library only.
 """
 import hashlib
@@ -22,10 +23,13 @@ TIMEOUT_SECONDS = 100
 _cases = {}
 
 
-def case(function=None, *, serial=False, long=False):
-    """Marks a test. `serial`: it measures time; `long`: only with tests/run --all."""
+def case(function=None, *, serial=False, long=False, rows=''):
+    """Marks a test. `serial`: it measures time; `long`: only with tests/run --all; `rows`: the rows
+    of the table in docs/HOST_SAFETY.md that it covers, such as 'P01 P35'.
+    """
     def mark(target):
-        _cases[target.__name__] = (target, [word for word, on in (('serial', serial), ('long', long)) if on])
+        words = [word for word, on in (('serial', serial), ('long', long)) if on]
+        _cases[target.__name__] = (target, words, rows.split())
         return target
     return mark(function) if function else mark
 
@@ -37,8 +41,13 @@ def skip(reason):
 
 def main():
     if sys.argv[1:] == ['--list']:
-        for name, (_, marks) in _cases.items():
+        for name, (_, marks, _) in _cases.items():
             print(' '.join([name, *marks]))
+        return
+    if sys.argv[1:] == ['--rows']:
+        for name, (_, _, rows) in _cases.items():
+            for row in rows:
+                print(row, name)
         return
     for needed in (AGENT, MEMAGENT):
         if not needed.exists():
