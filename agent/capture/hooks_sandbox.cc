@@ -1,13 +1,15 @@
 // A seccomp filter that the program installs may kill for any system call that the program itself
-// never makes (pitfalls P92). So the profile is finished first, the drain thread ends, and from then on
-// the hooks only pass through: what has been recorded is kept, the profile says where it ends.
+// never makes (pitfalls P92). So the profile is finished first, the drain thread ends, and from
+// then on the hooks only pass through: what has been recorded is kept, the profile says where it
+// ends.
 //
-// Seen here: prctl(PR_SET_SECCOMP) and syscall(SYS_seccomp), which libseccomp uses. A filter installed
-// by inline assembly can't be seen.
+// Seen here: prctl(PR_SET_SECCOMP) and syscall(SYS_seccomp), which libseccomp uses. A filter
+// installed by inline assembly can't be seen.
 #include <errno.h>
 #include <linux/prctl.h>
 #include <sys/syscall.h>
 
+#include "agent/capture/fatal_signals.h"
 #include "agent/capture/hooks.h"
 #include "agent/capture/process_events.h"
 
@@ -20,6 +22,7 @@ long Sandboxed(Run run) {
   const ProcessEvents* events = process_events.load(std::memory_order_acquire);
   if (events == nullptr) return run();
   events->ending("seccomp");
+  UncoverFatalSignals();
   const bool paused = events->pause();
   SetRecording(false);
   process_events.store(nullptr, std::memory_order_release);  // no system call of ours from here on
@@ -29,6 +32,7 @@ long Sandboxed(Run run) {
   SetRecording(true);
   process_events.store(events, std::memory_order_release);
   if (paused) events->resume();
+  events->cover_signals();
   errno = error;
   return result;
 }

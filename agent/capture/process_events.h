@@ -12,6 +12,8 @@ struct ProcessEvents {
   // waits for it, for a bounded time. May be called more than once. Does nothing in a process that is
   // not the session's own (a vfork child shares its memory).
   void (*ending)(const char* how);
+  // The same from a signal handler: shorter, and never in the calling thread, whose stack may be small.
+  void (*dying)(const char* how);
   // Whether programs that this process executes are to run without the agent.
   bool (*keep_from_children)();
   // Around a system call that refuses a process with more than one thread: the drain thread ends and
@@ -21,6 +23,8 @@ struct ProcessEvents {
   // The calling thread's credentials changed, and with them the process's: the drain thread, which
   // libc does not know, takes them too.
   void (*credentials_changed)();
+  // Handlers in place of fatal default dispositions, as the option signals= says (fatal_signals.h).
+  void (*cover_signals)();
 };
 
 extern constinit std::atomic<const ProcessEvents*> process_events;

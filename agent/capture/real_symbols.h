@@ -7,6 +7,7 @@
 #define MEMAGENT_AGENT_CAPTURE_REAL_SYMBOLS_H_
 
 #include <pthread.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/types.h>
 
@@ -55,6 +56,13 @@ namespace memagent::capture {
   X(setresuid, int (*)(uid_t, uid_t, uid_t))                                             \
   X(setresgid, int (*)(gid_t, gid_t, gid_t))                                             \
   X(setgroups, int (*)(size_t, const gid_t*))                                            \
+  X(sigaction, int (*)(int, const struct sigaction*, struct sigaction*))                 \
+  X(signal, void (*(*)(int, void (*)(int)))(int))                                        \
+  X(bsd_signal, void (*(*)(int, void (*)(int)))(int))                                    \
+  X(ssignal, void (*(*)(int, void (*)(int)))(int))                                       \
+  X(sysv_signal, void (*(*)(int, void (*)(int)))(int))                                   \
+  X(__sysv_signal, void (*(*)(int, void (*)(int)))(int))                                 \
+  X(sigset, void (*(*)(int, void (*)(int)))(int))                                        \
   X(unshare, int (*)(int))                                                               \
   X(setns, int (*)(int, int))                                                            \
   X(dlclose, int (*)(void*))                                                             \

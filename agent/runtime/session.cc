@@ -6,6 +6,7 @@
 
 #include "agent/base/private_heap.h"
 #include "agent/base/syscall.h"
+#include "agent/capture/fatal_signals.h"
 #include "agent/capture/process_events.h"
 #include "agent/capture/real_symbols.h"
 #include "agent/capture/recorder.h"
@@ -108,8 +109,34 @@ void FollowCredentials() {
 
 bool KeepFromChildren() { return settings.options.follow.view() != "exec"; }
 
-constexpr capture::ProcessEvents kEvents = {EndSession, KeepFromChildren, PauseDrain, ResumeDrain,
-                                            FollowCredentials};
+void CoverSignals() {
+  if (settings.options.signals.view() == "finish") capture::CoverFatalSignals(control.pid);
+}
+
+constexpr capture::ProcessEvents kEvents = {EndSession,  EndSessionDying, KeepFromChildren,
+                                            PauseDrain,  ResumeDrain,     FollowCredentials,
+                                            CoverSignals};
+
+// Asks the drain thread to finish and waits for it.
+void AskToFinish(uint32_t request, uint64_t millis) {
+  capture::WakeDrain();
+  for (uint64_t waited = 0; waited < millis; waited += 10) {
+    const uint32_t done = control.end_done.load(std::memory_order_acquire);
+    if (done >= request || control.drain_tid.load(std::memory_order_acquire) == 0) break;
+    FutexWait(control.end_done, done, 10'000'000);
+  }
+}
+
+// Whether this process has a session to end. Without events it is in a sandbox that may kill for
+// our calls, or not followed.
+bool HasSession() {
+  return capture::process_events.load(std::memory_order_acquire) != nullptr && control.pid == Pid();
+}
+
+uint32_t RequestEnd(const char* how) {
+  control.end_how.store(how, std::memory_order_release);
+  return control.end_requested.fetch_add(1, std::memory_order_acq_rel) + 1;
+}
 
 // fork copies only the calling thread: locks don't exist, rings are not inherited (VM_DONTCOPY, and
 // descriptors are the drain thread's own), the parent's file is not ours.
@@ -131,8 +158,10 @@ void AfterForkInChild() {
   if (settings.options.follow.view() == "no") {
     capture::process_events.store(nullptr);
     capture::SetRecording(false);
+    capture::UncoverFatalSignals();
     return;
   }
+  CoverSignals();
   capture::CurrentThread();
   // Most children execute something at once: they wait for their descriptors to be theirs alone,
   // not for events.
@@ -163,31 +192,31 @@ void StartSession() {
   capture::CurrentThread();
   capture::process_events.store(&kEvents, std::memory_order_release);
   StartDrain(2);
+  CoverSignals();
 }
 
 void EndSession(const char* how) {
-  // Without events the process is in a sandbox that may kill for our calls, or not followed.
-  if (capture::process_events.load(std::memory_order_acquire) == nullptr) return;
-  if (control.pid != Pid()) return;
+  if (!HasSession()) return;
   // A child of fork that executes a program before its own events are open has nothing to tell.
   if (control.forked && control.ready.load() < 2 && std::string_view(how) == "exec") return;
   ++ledger::thread_state.depth;
-  control.end_how.store(how, std::memory_order_release);
-  const uint32_t mine = control.end_requested.fetch_add(1, std::memory_order_acq_rel) + 1;
+  const uint32_t mine = RequestEnd(how);
   if (control.drain_tid.load(std::memory_order_acquire) == 0) {
     FinishInline(control);
   } else {
-    capture::WakeDrain();
-    for (uint64_t waited = 0; waited < kEndMillis; waited += 10) {
-      const uint32_t done = control.end_done.load(std::memory_order_acquire);
-      if (done >= mine || control.drain_tid.load(std::memory_order_acquire) == 0) break;
-      FutexWait(control.end_done, done, 10'000'000);
-    }
+    AskToFinish(mine, kEndMillis);
   }
   if (control.announcement[0] != '\0') {
     Say(control.announcement);
     control.announcement[0] = '\0';
   }
+  --ledger::thread_state.depth;
+}
+
+void EndSessionDying(const char* how) {
+  if (!HasSession() || control.drain_tid.load(std::memory_order_acquire) == 0) return;
+  ++ledger::thread_state.depth;
+  AskToFinish(RequestEnd(how), kDyingMillis);
   --ledger::thread_state.depth;
 }
 

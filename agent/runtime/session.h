@@ -51,10 +51,14 @@ struct SessionControl {
 void StartSession();
 
 // Brings the profile up to date with a footer that says `how`, and waits at most kEndMillis for it.
-// Calling thread: any; safe in a signal handler; does nothing in another process than the
-// session's.
+// Calling thread: any; does nothing in another process than the session's.
 void EndSession(const char* how);
 inline constexpr uint64_t kEndMillis = 5000;
+
+// The same for a process that a signal is about to kill: the supervisor that sent it does not wait long.
+// Calling thread: any, in a signal handler; without a drain thread nothing can be done.
+void EndSessionDying(const char* how);
+inline constexpr uint64_t kDyingMillis = 1000;
 
 }  // namespace memagent::runtime
 

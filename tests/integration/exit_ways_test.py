@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 """However a program ends, it ends as without us, and the profile is whole."""
+import signal
+
 import harness
 from harness import case
 
@@ -7,9 +9,10 @@ SECONDS = 0.4
 RATE = 1000
 
 
-def check(folder, way, ends, options=None, seconds=SECONDS, least_share=0.8):
+def check(folder, way, ends, options=None, seconds=SECONDS, least_share=0.8,
+          least_on_site=0.5):
     """`ends`: the footer's word; None: killed, no footer."""
-    command = [harness.PROGRAMS / 'exit_ways', way, seconds]
+    command = [harness.PROGRAMS / 'exit_ways', int(way) if isinstance(way, signal.Signals) else way, seconds]
     plain = harness.run_plain(command)
     result = harness.run_measured(command, folder, {'rate': RATE, **(options or {})})
     assert (result.status, result.stdout, result.stderr) == (plain.status, plain.stdout, plain.stderr), (
@@ -23,7 +26,7 @@ def check(folder, way, ends, options=None, seconds=SECONDS, least_share=0.8):
     on_site = harness.total(harness.sites_of(parsed, 'alloc_work'), 'samples')
     print(f'{way}: {parsed["samples_seen"]} samples, {on_site} on the site')
     assert parsed['samples_seen'] >= least_share * seconds * RATE, f'{parsed["samples_seen"]} samples only'
-    assert on_site > 0.5 * parsed['samples_seen'], f'{on_site} of {parsed["samples_seen"]} on the site'
+    assert on_site > least_on_site * parsed['samples_seen'], f'{on_site} of {parsed["samples_seen"]} on the site'
 
 
 @case
@@ -62,13 +65,36 @@ def by_pthread_exit_of_main(folder):
 
 
 @case
-def by_sigterm_losing_one_checkpoint_at_most(folder):
-    check(folder, 'sigterm', None, {'checkpoint': 1}, seconds=2.2, least_share=0.4)
+def by_a_fault(folder):
+    check(folder, 'fault', 'SIGSEGV')
+
+
+def by_signal(number, ends):
+    def run(folder):
+        check(folder, number, ends, seconds=0.2, least_on_site=0.25)
+    run.__name__ = f'by_{number.name.lower()}'
+    case(run)
+
+
+# Every signal that ends a process by default, and that the agent can reach.
+for _number in signal.Signals:
+    if _number in (signal.SIGKILL, signal.SIGSYS, signal.SIGRTMIN, signal.SIGRTMAX):
+        continue
+    if _number in (signal.SIGCHLD, signal.SIGCONT, signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN,
+                   signal.SIGTTOU, signal.SIGURG, signal.SIGWINCH):
+        continue
+    by_signal(_number, 'abort' if _number == signal.SIGABRT else _number.name)
 
 
 @case
 def by_sigkill_losing_one_checkpoint_at_most(folder):
-    check(folder, 'sigkill', None, {'checkpoint': 1}, seconds=2.2, least_share=0.4)
+    check(folder, signal.SIGKILL, None, {'checkpoint': 1}, seconds=2.2, least_share=0.4)
+
+
+@case
+def by_sigterm_where_signals_are_left_alone(folder):
+    check(folder, signal.SIGTERM, None, {'checkpoint': 1, 'signals': 'leave'}, seconds=2.2,
+          least_share=0.4)
 
 
 if __name__ == '__main__':

@@ -1,12 +1,16 @@
 // Works a little and ends in the way that the first argument names. Prints one line before.
 //
-//   exit_ways return|exit|_exit|quick_exit|abort|exec|pthread_exit|sigterm|sigkill [SECONDS]
+//   exit_ways return|exit|_exit|quick_exit|abort|exec|pthread_exit|fault|NUMBER [SECONDS]
+//
+// NUMBER: that signal, sent to itself; fault: a write to address 0.
 #include <pthread.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstddef>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 
@@ -35,8 +39,8 @@ constexpr int kStatus = 7;
   if (way == "abort") abort();
   if (way == "exec") execl("/bin/sh", "sh", "-c", "exit 7", nullptr);
   if (way == "pthread_exit") pthread_exit(nullptr);
-  if (way == "sigterm") kill(getpid(), SIGTERM);
-  if (way == "sigkill") kill(getpid(), SIGKILL);
+  if (way == "fault") *ground_truth::Kept<volatile int>(nullptr) = 1;
+  if (const int number = atoi(way.data()); number > 0) kill(getpid(), number);
   return kStatus;
 }
 
@@ -47,6 +51,8 @@ int main(int argc, char** argv) {
     fprintf(stderr, "usage: exit_ways WAY [SECONDS]\n");
     return 2;
   }
+  const rlimit no_core = {0, 0};
+  setrlimit(RLIMIT_CORE, &no_core);
   Work(ground_truth::SecondsArgument(argc, argv, 2, 0.3));
   printf("{\"way\": \"%s\", \"site\": \"alloc_work\"}\n", argv[1]);
   fflush(stdout);
