@@ -145,7 +145,7 @@ void AfterForkInChild() {
   if (capture::process_events.load(std::memory_order_acquire) == nullptr) return;
   ++ledger::thread_state.depth;
   ledger::SetHistoryWanted(false);
-  ledger::ForgetOtherThreads(nullptr);
+  ledger::ForgetThreadsOfParent(Pid(), ledger::thread_state.record);
   ledger::thread_state.record = nullptr;
   base::HeapReset();
   capture::SetDrainRunning(false);
