@@ -13,8 +13,8 @@ struct ThreadState {
 
 extern thread_local constinit ThreadState thread_state [[gnu::tls_model("initial-exec")]];
 
-// Added to depth while an operator-delete hook calls the real one, which may or may not come back to
-// free: the hook has recorded already, the inner one is no loss.
+// Added to depth where an event inside a hook is no loss: while an operator-delete hook, which has
+// recorded already, calls the real one, and while the session loads a library of its own.
 inline constexpr uint32_t kForwarding = 1u << 16;
 
 // Holds the re-entrancy guard for a scope. entered() is false when the thread was inside already.

@@ -16,10 +16,12 @@ namespace {
 
 // The drain thread's frames are small; the record parser keeps 4 KiB on the stack.
 constexpr size_t kStackBytes = size_t{256} << 10;
-// Static TLS of the program and its libraries lies below the thread pointer. glibc's surplus plus
-// big libraries' blocks stay far below this; only our own block and errno are ever touched.
-constexpr size_t kTlsBytes = size_t{64} << 10;
+// Static TLS of the program and its libraries lies below the thread pointer: the program's own
+// block, which may be megabytes, is nearest, then ours. Only ours is ever touched; this much lies
+// below it.
+constexpr size_t kTlsMarginBytes = size_t{64} << 10;
 constexpr size_t kDescriptorBytes = 4096;
+constexpr size_t kPageBytes = 4096;
 
 // What the new thread finds on its stack.
 struct Start {
@@ -100,23 +102,33 @@ class AllSignalsBlocked {
   uint64_t old_ = 0;                  // the kernel's sigset_t: 64 signals
 };
 
+// Of our thread-local block from the thread pointer; negative on x86-64.
+int64_t ThreadStateOffset() {
+  return static_cast<int64_t>(reinterpret_cast<uint64_t>(&ledger::thread_state) - ThreadPointer());
+}
+
+// Room below the descriptor that reaches our block, in whole pages.
+size_t TlsBytes() {
+  const int64_t offset = ThreadStateOffset();
+  const size_t depth = offset < 0 ? static_cast<size_t>(-offset) : 0;
+  return (depth + kTlsMarginBytes + kPageBytes - 1) & ~(kPageBytes - 1);
+}
+
 // The new thread's TLS block: our own variable with the guard held, so that a hook reached by
 // accident passes through.
 void HoldGuard(char* descriptor) {
-  const auto offset =
-      reinterpret_cast<uint64_t>(&ledger::thread_state) - ThreadPointer();  // negative on x86-64
   ledger::ThreadState state = {};
   state.depth = 1;
-  memcpy(reinterpret_cast<char*>(reinterpret_cast<uint64_t>(descriptor) + offset), &state,
-         sizeof(state));
+  memcpy(descriptor + ThreadStateOffset(), &state, sizeof(state));
 }
 
 }  // namespace
 
 long StartRawThread(void (*function)(void*), void* argument, std::atomic<int32_t>& exited) {
-  auto* memory = static_cast<char*>(base::MapPages(kStackBytes + kTlsBytes + kDescriptorBytes));
+  const size_t tls_bytes = TlsBytes();
+  auto* memory = static_cast<char*>(base::MapPages(kStackBytes + tls_bytes + kDescriptorBytes));
   if (memory == nullptr) return -ENOMEM;
-  char* descriptor = memory + kStackBytes + kTlsBytes;
+  char* descriptor = memory + kStackBytes + tls_bytes;
   FillDescriptor(descriptor);
   HoldGuard(descriptor);
   auto* start = reinterpret_cast<Start*>(memory + kStackBytes) - 1;

@@ -66,41 +66,31 @@ void WaitReady(uint32_t stage, uint64_t millis) {
 // `stage`: how far the drain thread must be before the host goes on.
 void StartDrain(uint32_t stage) {
   control.ready.store(0);
+  control.end_requested.store(0);
+  control.end_done.store(0);
   const long tid =
       settings.under_valgrind ? -ENOSYS : StartRawThread(RunDrain, &control, control.drain_tid);
   capture::SetDrainRunning(tid > 0);
   if (tid > 0) WaitReady(stage, 50);
 }
 
-void Nap() {
-  const timespec pause = {0, 1'000'000};
-  base::Syscall(SYS_nanosleep, &pause, nullptr);
-}
-
-// Whether the caller now decides about the drain thread: that it is away, or who works in its
-// place.
-bool TakeLoop() { return !control.loop_taken.exchange(true, std::memory_order_acq_rel); }
-void GiveLoop() { control.loop_taken.store(false, std::memory_order_release); }
-
-// Ends the drain thread and waits until the kernel no longer counts it. False when there is none,
-// or when another thread has sent it away and will bring it back.
+// Ends the drain thread and waits until the kernel no longer counts it. False when there is none.
 bool PauseDrain() {
   const int32_t tid = control.drain_tid.load(std::memory_order_acquire);
   if (control.pid != Pid() || tid == 0) return false;
-  const bool mine = TakeLoop();
   control.pause_requested.store(true, std::memory_order_release);
   capture::WakeDrain();
   for (int millis = 0; millis < kPauseMillis; ++millis) {
-    if (base::Syscall(SYS_tgkill, control.pid, tid, 0) == -ESRCH) break;
-    Nap();
+    if (base::Syscall(SYS_tgkill, control.pid, tid, 0) == -ESRCH) return true;
+    const timespec pause = {0, 1'000'000};
+    base::Syscall(SYS_nanosleep, &pause, nullptr);
   }
-  return mine;
+  return true;
 }
 
 void ResumeDrain() {
   control.pause_requested.store(false, std::memory_order_release);
   StartDrain(2);
-  GiveLoop();
 }
 
 // Two threads may come here at once: each field then holds what the kernel said last, and the last
@@ -137,22 +127,6 @@ void AskToFinish(uint32_t request, uint64_t millis) {
   }
 }
 
-// Brings the profile up to date, in the drain thread or in its place.
-void Finish(uint32_t request) {
-  for (uint64_t waited = 0; waited < kEndMillis; ++waited) {
-    if (control.drain_tid.load(std::memory_order_acquire) != 0) {
-      AskToFinish(request, kEndMillis);
-      if (control.drain_tid.load(std::memory_order_acquire) != 0) return;
-    } else if (TakeLoop()) {
-      FinishInline(control);
-      control.end_done.store(request, std::memory_order_release);
-      GiveLoop();
-      return;
-    }
-    Nap();
-  }
-}
-
 // Whether this process has a session to end. Without events it is in a sandbox that may kill for
 // our calls, or not followed.
 bool HasSession() {
@@ -171,7 +145,7 @@ void AfterForkInChild() {
   if (capture::process_events.load(std::memory_order_acquire) == nullptr) return;
   ++ledger::thread_state.depth;
   ledger::SetHistoryWanted(false);
-  ledger::ForgetThreadsOfParent(Pid(), ledger::thread_state.record);
+  ledger::ForgetOtherThreads(nullptr);
   ledger::thread_state.record = nullptr;
   base::HeapReset();
   capture::SetDrainRunning(false);
@@ -180,9 +154,6 @@ void AfterForkInChild() {
   control.drain_tid.store(0);
   control.loop = nullptr;
   control.loop_is_idle.store(false);
-  control.loop_taken.store(false);
-  control.end_done.store(control.end_requested.load());
-  control.pause_requested.store(false);
   --ledger::thread_state.depth;
   if (settings.options.follow.view() == "no") {
     capture::process_events.store(nullptr);
@@ -202,11 +173,12 @@ void AfterForkInChild() {
 void StartSession() {
   if (started.exchange(true)) return;
   capture::ResolveRealSymbols();
-  ++ledger::thread_state.depth;
+  // What the loader allocates for us is no event of the program that gets lost.
+  ledger::thread_state.depth += ledger::kForwarding;
   ReadSettings(settings);
   if (settings.mode != Mode::kOn) {
     capture::SetRecording(false);
-    --ledger::thread_state.depth;
+    ledger::thread_state.depth -= ledger::kForwarding;
     return;
   }
   if (SoftwareEnginePossible()) os::LoadZydis();
@@ -217,7 +189,7 @@ void StartSession() {
   pthread_atfork(nullptr, nullptr, AfterForkInChild);
   control.pid = Pid();
   control.settings = &settings;
-  --ledger::thread_state.depth;
+  ledger::thread_state.depth -= ledger::kForwarding;
   capture::CurrentThread();
   capture::process_events.store(&kEvents, std::memory_order_release);
   StartDrain(2);
@@ -229,7 +201,12 @@ void EndSession(const char* how) {
   // A child of fork that executes a program before its own events are open has nothing to tell.
   if (control.forked && control.ready.load() < 2 && std::string_view(how) == "exec") return;
   ++ledger::thread_state.depth;
-  Finish(RequestEnd(how));
+  const uint32_t mine = RequestEnd(how);
+  if (control.drain_tid.load(std::memory_order_acquire) == 0) {
+    FinishInline(control);
+  } else {
+    AskToFinish(mine, kEndMillis);
+  }
   if (control.announcement[0] != '\0') {
     Say(control.announcement);
     control.announcement[0] = '\0';

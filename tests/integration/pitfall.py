@@ -28,14 +28,19 @@ def _explain(result, text):
 
 
 def unnoticed(folder, command, *, options=None, variables=None, normalise=lambda output: output,
-              prepare=lambda folder: None, rates=RATES_HZ, **arguments):
+              prepare=lambda folder: None, rates=RATES_HZ, ahead=(), behind=(), **arguments):
     """Runs `command` plain, then measured at each rate; yields (plain, measured) of each rate.
 
     `prepare(folder)` fills the working folder before each run. `normalise(bytes)` takes out of
     stdout and stderr what no two plain runs share (pids, addresses, times). `variables` are set in
-    the plain run too. Profiles are in measured.profiles.
+    the plain run too. Profiles are in measured.profiles. `ahead` and `behind` are other libraries
+    to preload, in the plain run too.
     """
     command = [str(word) for word in command]
+    plain_variables, variables = dict(variables or {}), dict(variables or {})
+    if ahead or behind:
+        plain_variables['LD_PRELOAD'] = ':'.join([*map(str, ahead), *map(str, behind)])
+        variables['LD_PRELOAD'] = ':'.join(map(str, [*ahead, harness.AGENT, *behind]))
 
     def at(name, run, **more):
         where = folder / name / 'work'
@@ -47,7 +52,7 @@ def unnoticed(folder, command, *, options=None, variables=None, normalise=lambda
         return _run(start, where, **more)
 
     plain, plain_files, plain_seconds = at('plain', harness.run_plain,
-                                           env=harness.environment(**(variables or {})))
+                                           env=harness.environment(**plain_variables))
     print(f'plain: status {plain.status}, {plain_seconds:.2f} s')
     for rate in rates:
         profiles = folder / f'profiles-{rate}'
