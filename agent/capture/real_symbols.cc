@@ -1,6 +1,8 @@
 #include "agent/capture/real_symbols.h"
 
 #include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
 
 #include "agent/ledger/thread_state.h"
 
@@ -22,9 +24,25 @@ const void* ObjectOf(void* function) {
   return function != nullptr && dladdr(function, &info) != 0 ? info.dli_fbase : nullptr;
 }
 
-const char* ObjectPath(void* function) {
+// Path of the object that calls of `name` reach when that is not ours. A program that is not
+// position-independent and takes the function's address holds a jump to it that stands for that
+// address (Debian's python3 does so with malloc and free): an undefined symbol with a value, which
+// says nothing about where calls go.
+const char* ProviderAhead(const char* name) {
   Dl_info info;
-  return dladdr(function, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : "";
+  void* entry = nullptr;
+  if (dladdr1(dlsym(RTLD_DEFAULT, name), &info, &entry, RTLD_DL_SYMENT) == 0) return nullptr;
+  const auto* symbol = static_cast<const ElfW(Sym)*>(entry);
+  if (symbol != nullptr && symbol->st_shndx == SHN_UNDEF) return nullptr;
+  if (info.dli_fbase == ObjectOf(reinterpret_cast<void*>(ProviderAhead))) return nullptr;
+  return info.dli_fname != nullptr ? info.dli_fname : "";
+}
+
+const char* FindMallocAhead() {
+  for (const char* name : {"malloc", "calloc", "realloc", "memalign"}) {
+    if (const char* ahead = ProviderAhead(name)) return ahead;
+  }
+  return nullptr;
 }
 
 template <typename Function>
@@ -32,9 +50,10 @@ void Find(Function& function, const char* name) {
   function = reinterpret_cast<Function>(FindNext(name));
 }
 
-// A failed dlsym leaves its text for dlerror, where the host must not find it. The look-up that ends
-// this one succeeds and clears it. dlerror itself must not be called: it translates the text, which
-// takes the locale's lock, and libp11-kit holds that lock when it makes the first allocation of curl.
+// A failed dlsym leaves its text for dlerror, where the host must not find it. The look-up that
+// ends this one succeeds and clears it. dlerror itself must not be called: it translates the text,
+// which takes the locale's lock, and libp11-kit holds that lock when it makes the first allocation
+// of curl.
 void FindAll() {
 #define MEMAGENT_FIND(name, ...) Find(real.name, #name);
   MEMAGENT_REAL_SYMBOLS(MEMAGENT_FIND)
@@ -44,10 +63,7 @@ void FindAll() {
 #undef MEMAGENT_FIND
   void* provider = reinterpret_cast<void*>(real.malloc);
   new_bypasses_malloc = ObjectOf(provider) == ObjectOf(reinterpret_cast<void*>(real.new_one));
-  void* called = dlsym(RTLD_DEFAULT, "malloc");
-  if (ObjectOf(called) != ObjectOf(reinterpret_cast<void*>(FindAll))) {
-    malloc_ahead = ObjectPath(called);
-  }
+  malloc_ahead = FindMallocAhead();
   FindNext("malloc");
 }
 

@@ -132,5 +132,17 @@ for _name in ('jemalloc', 'tcmalloc_minimal', 'mimalloc'):
         case(_case)
 
 
+@case
+def a_program_at_a_fixed_address_that_takes_mallocs_address(folder):
+    """Its own symbol of that name is only a jump: nobody's malloc is ahead of ours."""
+    result = harness.run_measured([harness.PROGRAMS / 'fixed_address'], folder)
+    assert result.status == 0, f'status {result.status}, {result.stderr.decode()}'
+    parsed = result.only_profile()
+    codes = [event['code'] for event in parsed['events']]
+    assert 'foreign_malloc' not in codes, f'events: {codes}'
+    sites = harness.sites_of(parsed, 'alloc_by_address')
+    assert harness.total(sites, 'frees') == harness.total(sites, 'allocations') == result.json()['calls']
+
+
 if __name__ == '__main__':
     harness.main()
