@@ -1,5 +1,6 @@
-// setuid and its family. libc makes all threads that it knows take the new credentials; the drain
-// thread must follow, or a process that gave up its privileges would still hold them in one thread.
+// setuid and its family, and capset. libc makes all threads that it knows take the new credentials;
+// the drain thread must follow, or a process that gave up its privileges would still hold them in
+// one thread.
 #include <grp.h>
 #include <unistd.h>
 
@@ -36,4 +37,5 @@ MEMAGENT_CREDENTIALS(setresuid, (uid_t real_id, uid_t effective, uid_t saved),
                      (real_id, effective, saved))
 MEMAGENT_CREDENTIALS(setresgid, (gid_t real_id, gid_t effective, gid_t saved),
                      (real_id, effective, saved))
+MEMAGENT_CREDENTIALS(capset, (void* header, const void* data), (header, data))
 MEMAGENT_CREDENTIALS(setgroups, (size_t count, const gid_t* groups), (count, groups))

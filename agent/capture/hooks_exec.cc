@@ -1,6 +1,6 @@
-// exec and posix_spawn. Before an image is replaced the profile is brought up to date (pitfalls P31);
-// a failed exec goes on as if nothing had been asked. Children run without the agent where the
-// option follow= says so.
+// exec and posix_spawn. Before an image is replaced the profile is brought up to date (pitfalls
+// P31); a failed exec goes on as if nothing had been asked. Children run without the agent where
+// the option follow= says so.
 //
 // These may run in a vfork child, which shares the parent's memory: nothing here touches the
 // session's state except through process_events, which looks at the pid first.
@@ -12,6 +12,7 @@
 #include "agent/capture/child_environment.h"
 #include "agent/capture/hooks.h"
 #include "agent/capture/process_events.h"
+#include "agent/capture/stand_aside.h"
 
 namespace memagent::capture {
 namespace {
@@ -37,6 +38,8 @@ int WithChildEnvironment(char* const* environment, Run run) {
   return run(strings);
 }
 
+bool IsRefusal(int error) { return error == EAGAIN; }
+
 int Missing() {
   errno = ENOSYS;
   return -1;
@@ -45,17 +48,15 @@ int Missing() {
 int Execute(const char* path, char* const* arguments, char* const* environment) {
   if (!RealReady()) return Missing();
   AnnounceExec();
-  return WithChildEnvironment(environment, [&](char* const* env) {
-    return real.execve(path, arguments, env);
-  });
+  return WithChildEnvironment(environment,
+                              [&](char* const* env) { return real.execve(path, arguments, env); });
 }
 
 int ExecuteOnPath(const char* file, char* const* arguments, char* const* environment) {
   if (!RealReady()) return Missing();
   AnnounceExec();
-  return WithChildEnvironment(environment, [&](char* const* env) {
-    return real.execvpe(file, arguments, env);
-  });
+  return WithChildEnvironment(environment,
+                              [&](char* const* env) { return real.execvpe(file, arguments, env); });
 }
 
 // The headers declare the first argument non-null, and some programs pass null all the same.
@@ -84,14 +85,14 @@ void CopyArguments(const char* first, va_list list, size_t rest, char** out) {
 using namespace memagent::capture;  // NOLINT: the hooks below are C functions
 
 // Gathers the variable arguments after `first` into `arguments`; leaves `list` behind the null.
-#define MEMAGENT_GATHER(first, list)                                                  \
-  va_list list##_count;                                                               \
-  va_start(list##_count, first);                                                      \
-  const size_t list##_rest = IsNull(first) ? 0 : CountArguments(list##_count);         \
-  va_end(list##_count);                                                               \
-  auto** arguments = static_cast<char**>(alloca((list##_rest + 2) * sizeof(char*)));  \
-  va_list list;                                                                       \
-  va_start(list, first);                                                              \
+#define MEMAGENT_GATHER(first, list)                                                 \
+  va_list list##_count;                                                              \
+  va_start(list##_count, first);                                                     \
+  const size_t list##_rest = IsNull(first) ? 0 : CountArguments(list##_count);       \
+  va_end(list##_count);                                                              \
+  auto** arguments = static_cast<char**>(alloca((list##_rest + 2) * sizeof(char*))); \
+  va_list list;                                                                      \
+  va_start(list, first);                                                             \
   CopyArguments(first, list, list##_rest, arguments)
 
 MEMAGENT_HOOK int execve(const char* path, char* const* arguments, char* const* environment) {
@@ -132,9 +133,8 @@ MEMAGENT_HOOK int execle(const char* path, const char* first, ...) {
 MEMAGENT_HOOK int fexecve(int fd, char* const* arguments, char* const* environment) {
   if (!RealReady() || real.fexecve == nullptr) return Missing();
   AnnounceExec();
-  return WithChildEnvironment(environment, [&](char* const* env) {
-    return real.fexecve(fd, arguments, env);
-  });
+  return WithChildEnvironment(environment,
+                              [&](char* const* env) { return real.fexecve(fd, arguments, env); });
 }
 
 MEMAGENT_HOOK int execveat(int folder, const char* path, char* const* arguments,
@@ -152,7 +152,9 @@ MEMAGENT_HOOK int posix_spawn(pid_t* pid, const char* path,
                               char* const* environment) {
   if (!RealReady()) return ENOSYS;
   return WithChildEnvironment(environment, [&](char* const* env) {
-    return real.posix_spawn(pid, path, actions, attributes, arguments, env);
+    return StartAtLimit(
+        [=] { return real.posix_spawn(pid, path, actions, attributes, arguments, env); },
+        IsRefusal);
   });
 }
 
@@ -162,6 +164,8 @@ MEMAGENT_HOOK int posix_spawnp(pid_t* pid, const char* file,
                                char* const* environment) {
   if (!RealReady()) return ENOSYS;
   return WithChildEnvironment(environment, [&](char* const* env) {
-    return real.posix_spawnp(pid, file, actions, attributes, arguments, env);
+    return StartAtLimit(
+        [=] { return real.posix_spawnp(pid, file, actions, attributes, arguments, env); },
+        IsRefusal);
   });
 }

@@ -7,11 +7,11 @@
 // installed by inline assembly can't be seen.
 #include <errno.h>
 #include <linux/prctl.h>
-#include <sys/syscall.h>
 
 #include "agent/capture/fatal_signals.h"
 #include "agent/capture/hooks.h"
 #include "agent/capture/process_events.h"
+#include "agent/capture/sandbox.h"
 
 namespace memagent::capture {
 namespace {
@@ -37,27 +37,20 @@ long Sandboxed(Run run) {
   return result;
 }
 
-bool InstallsFilter(long number, long first) {
-  return number == SYS_seccomp || (number == SYS_prctl && first == PR_SET_SECCOMP);
+}  // namespace
+
+long InstallFilter(long number, long a, long b, long c, long d, long e, long f) {
+  return Sandboxed([=] { return real.syscall(number, a, b, c, d, e, f); });
 }
 
-}  // namespace
 }  // namespace memagent::capture
 
 using namespace memagent::capture;  // NOLINT: the hooks below are C functions
 
-// Both are variadic for the compiler only: the kernel's arguments are longs in registers.
+// Variadic for the compiler only: the kernel's arguments are longs in registers.
 MEMAGENT_HOOK int prctl(int option, unsigned long b, unsigned long c, unsigned long d,
                         unsigned long e) {
   if (!RealReady() || real.prctl == nullptr) return -1;
   if (option != PR_SET_SECCOMP) return real.prctl(option, b, c, d, e);
   return static_cast<int>(Sandboxed([=] { return long{real.prctl(option, b, c, d, e)}; }));
-}
-
-MEMAGENT_HOOK long hook_syscall(long number, long a, long b, long c, long d, long e,
-                                long f) asm("syscall");
-long hook_syscall(long number, long a, long b, long c, long d, long e, long f) {
-  if (!RealReady() || real.syscall == nullptr) return -1;
-  if (!InstallsFilter(number, a)) return real.syscall(number, a, b, c, d, e, f);
-  return Sandboxed([=] { return real.syscall(number, a, b, c, d, e, f); });
 }

@@ -1,12 +1,15 @@
 // Threads: a new thread registers itself, so that its first access is seen, and then runs the
 // program's function by a tail call: no frame of ours stays on its stack, nothing of ours runs when
-// it ends. The drain thread learns of the end from the kernel.
+// it ends. The drain thread learns of the end from the kernel. Processes: only their number matters
+// here.
 #include <errno.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include "agent/base/arena.h"
 #include "agent/base/free_list.h"
 #include "agent/capture/hooks.h"
+#include "agent/capture/stand_aside.h"
 
 namespace memagent::capture {
 namespace {
@@ -43,10 +46,25 @@ MEMAGENT_HOOK int pthread_create(pthread_t* thread, const pthread_attr_t* attrib
                                  void* (*function)(void*), void* argument) {
   if (!RealReady() || real.pthread_create == nullptr) return EAGAIN;
   StartArguments* arguments = Recording() ? TakeArguments() : nullptr;
-  if (arguments == nullptr) return real.pthread_create(thread, attributes, function, argument);
+  const auto refused = [](int error) { return error == EAGAIN; };
+  if (arguments == nullptr) {
+    return StartAtLimit([=] { return real.pthread_create(thread, attributes, function, argument); },
+                        refused);
+  }
   arguments->function = function;
   arguments->argument = argument;
-  const int error = real.pthread_create(thread, attributes, StartThread, arguments);
+  const int error = StartAtLimit(
+      [=] { return real.pthread_create(thread, attributes, StartThread, arguments); }, refused);
   if (error != 0) free_arguments.Push(arguments);
   return error;
+}
+
+// Recording in the child starts with pthread_atfork (runtime/session.cc).
+MEMAGENT_HOOK pid_t fork() {
+  if (!RealReady() || real.fork == nullptr) {
+    errno = ENOSYS;
+    return -1;
+  }
+  return StartAtLimit([] { return real.fork(); },
+                      [](pid_t child) { return child < 0 && errno == EAGAIN; });
 }

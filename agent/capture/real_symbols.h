@@ -56,6 +56,9 @@ namespace memagent::capture {
   X(setresuid, int (*)(uid_t, uid_t, uid_t))                                             \
   X(setresgid, int (*)(gid_t, gid_t, gid_t))                                             \
   X(setgroups, int (*)(size_t, const gid_t*))                                            \
+  X(capset, int (*)(void*, const void*))                                                 \
+  X(fork, pid_t (*)())                                                                   \
+  X(exit, void (*)(int))                                                                 \
   X(sigaction, int (*)(int, const struct sigaction*, struct sigaction*))                 \
   X(signal, void (*(*)(int, void (*)(int)))(int))                                        \
   X(bsd_signal, void (*(*)(int, void (*)(int)))(int))                                    \

@@ -1,7 +1,10 @@
 #include "agent/ledger/thread_record.h"
 
+#include <errno.h>
+
 #include "agent/base/arena.h"
 #include "agent/base/free_list.h"
+#include "agent/base/syscall.h"
 #include "agent/os/tsc.h"
 
 namespace memagent::ledger {
@@ -9,7 +12,6 @@ namespace {
 
 constinit std::atomic<ThreadRecord*> records[kMaxThreads];
 constinit std::atomic<uint32_t> record_count{0};
-constinit std::atomic<uint32_t> last_serial{0};
 
 constinit base::FreeList<ThreadRecord> free_records;
 
@@ -60,8 +62,7 @@ ThreadRecord* RegisterThread(Tid tid, bool is_main, uint64_t initial_sp) {
   record->fs_base = ThreadPointer();
   record->start_tsc = os::ReadTsc();
   record->observed.store(0, std::memory_order_relaxed);
-  record->serial.store(last_serial.fetch_add(1, std::memory_order_relaxed) + 1,
-                       std::memory_order_release);
+  record->serial.store(kUnnumbered, std::memory_order_release);
   return record;
 }
 
@@ -77,14 +78,14 @@ uint32_t RecordCount() {
   return count < kMaxThreads ? count : kMaxThreads;
 }
 
-void ForgetOtherThreads(ThreadRecord* mine) {
-  ForEachThread([mine](ThreadRecord* record) {
+void ForgetThreadsOfParent(int32_t pid, ThreadRecord* inherited) {
+  ForEachThread([=](ThreadRecord* record) {
     record->counters.FlushAll();
-    if (record != mine) {
-      record->history.Clear();
-      record->regions.Clear();
-      ReleaseThread(record);
-    }
+    if (record != inherited && base::Syscall(SYS_tgkill, pid, record->tid, 0) != -ESRCH) return;
+    for (std::atomic<uint64_t>& lost : record->untracked.count) lost = 0;
+    record->history.Clear();
+    record->regions.Clear();
+    ReleaseThread(record);
   });
 }
 

@@ -21,10 +21,10 @@ namespace memagent::ledger {
 struct RegionEvent {
   enum class Kind : uint8_t { kMap, kUnmap, kRemap, kBreak, kAttach, kDetach };
   Kind kind;
-  RegionKind region;   // kMap: kMmap for anonymous memory, kFile for a file mapping
-  uint16_t flags;      // MAP_* low bits
+  RegionKind region;  // kMap: kMmap for anonymous memory, kFile for a file mapping
+  uint16_t flags;     // MAP_* low bits
   SiteId site;
-  uint64_t tsc;        // full time-stamp counter after the call
+  uint64_t tsc;  // full time-stamp counter after the call
   uint64_t start;
   uint64_t size;
   uint64_t old_start;  // kRemap
@@ -38,9 +38,14 @@ inline constexpr size_t kRegionCapacity = 512;
 using HistoryRing = SpscRing<DeadBlock, kHistoryCapacity>;
 using RegionRing = SpscRing<RegionEvent, kRegionCapacity>;
 
+// The drain thread numbers threads 1, 2, 3, ... as it adopts them, so that a child of fork begins
+// at 1 again; this is the serial of one that it has not adopted yet.
+inline constexpr uint32_t kUnnumbered = ~uint32_t{0};
+
 struct ThreadRecord {
   // Identity: set by the owner before the record is published.
-  std::atomic<uint32_t> serial;  // 1, 2, 3, ... in order of adoption; 0: the record is free
+  std::atomic<uint32_t>
+      serial;  // 0: the record is free; kUnnumbered; then the drain thread's number
   Tid tid;
   bool is_main;
   uint64_t start_tsc;
@@ -53,8 +58,8 @@ struct ThreadRecord {
 
   HistoryRing history;
   RegionRing regions;
-  std::atomic<uint64_t> history_lost;       // records that found the ring full
-  std::atomic<EventTime> history_lost_at;   // when that last happened
+  std::atomic<uint64_t> history_lost;      // records that found the ring full
+  std::atomic<EventTime> history_lost_at;  // when that last happened
   std::atomic<uint64_t> regions_lost;
   UntrackedCounts untracked;
   std::atomic<uint64_t> allocations;  // of this thread, for the own-cost figures
@@ -83,8 +88,10 @@ void ForEachThread(Visit visit) {
   }
 }
 
-// In the child of fork: forgets every thread but `mine` (may be nullptr).
-void ForgetOtherThreads(ThreadRecord* mine);
+// In the child of fork, whose process id is `pid`: forgets the forking thread's record `inherited`
+// (may be nullptr), those of the parent's other threads, and what they lost. Threads that another
+// library's fork handler has started in the child meanwhile stay (pitfalls P24).
+void ForgetThreadsOfParent(int32_t pid, ThreadRecord* inherited);
 
 }  // namespace memagent::ledger
 

@@ -137,6 +137,11 @@ bool ProfileFile::Append(std::span<const char> bytes) {
   return true;
 }
 
+void ProfileFile::GiveTo(uid_t user, gid_t group) {
+  if (path_.empty() || (!fd_.valid() && !Reopen())) return;
+  base::Syscall(SYS_fchown, fd_.get(), user, group);
+}
+
 bool ProfileFile::BeginRewrite() {
   if (problem_ != FileProblem::kNone || path_.empty() || !temporary_.empty()) return false;
   replaced_ = identity_;

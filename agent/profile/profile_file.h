@@ -11,6 +11,7 @@
 #define MEMAGENT_AGENT_PROFILE_PROFILE_FILE_H_
 
 #include <sys/stat.h>
+#include <sys/types.h>
 
 #include <cstdint>
 #include <span>
@@ -44,6 +45,10 @@ class ProfileFile final : public Sink {
   // between, the old file is still whole. The caller writes everything anew (writer StartOver).
   bool BeginRewrite();
   bool EndRewrite();
+
+  // Makes the file another user's, before the process becomes that user: later it may have to be opened
+  // again. Where that is refused (the caller is not root) the file stays as it is.
+  void GiveTo(uid_t user, gid_t group);
 
   // Closes the descriptor; the next Append opens the file again.
   void Close() { fd_.Reset(); }

@@ -1,6 +1,6 @@
-// Brings the profile on disk up to date: appends what changed since the last time. When the file has
-// grown to several times what its content needs, it is written anew beside itself and put in place
-// in one step. Calling thread: the drain thread (or the exiting thread without one).
+// Brings the profile on disk up to date: appends what changed since the last time. When the file
+// has grown to several times what its content needs, it is written anew beside itself and put in
+// place in one step. Calling thread: the drain thread (or the exiting thread without one).
 #ifndef MEMAGENT_AGENT_RUNTIME_CHECKPOINT_H_
 #define MEMAGENT_AGENT_RUNTIME_CHECKPOINT_H_
 
@@ -11,6 +11,7 @@
 #include "agent/base/containers.h"
 #include "agent/profile/profile_file.h"
 #include "agent/profile/writer.h"
+#include "agent/runtime/credentials.h"
 #include "agent/runtime/event_log.h"
 #include "agent/runtime/observation.h"
 #include "agent/runtime/site_counts.h"
@@ -43,8 +44,8 @@ class Checkpoint {
   // `own` holds the cost figures that only the drain loop knows.
   void Write(const char* how, profile::OwnCostData own);
 
-  // Whether the file should be written anew, which the caller does between the two calls: the header
-  // is its business.
+  // Whether the file should be written anew, which the caller does between the two calls: the
+  // header is its business.
   bool IsOvergrown() const;
   template <typename WriteHeader>
   void Rewrite(WriteHeader write_header) {
@@ -57,6 +58,8 @@ class Checkpoint {
 
   // The next checkpoint opens the file again.
   void CloseFile() { file_.Close(); }
+  // To the effective user and group, which the process is about to become.
+  void GiveFileTo(const Credentials& to) { file_.GiveTo(to.user[1], to.group[1]); }
 
   std::string_view path() const { return file_.path(); }
   base::String problem() const { return file_.Sentence(); }

@@ -1,8 +1,9 @@
-// User and group ids of a thread, read in one and taken in another. Raw system calls: libc's would set
+// User and group ids and capabilities of a thread, read in one and taken in another. Raw system calls: libc's would set
 // all its threads, and the drain thread is none of them.
 #ifndef MEMAGENT_AGENT_RUNTIME_CREDENTIALS_H_
 #define MEMAGENT_AGENT_RUNTIME_CREDENTIALS_H_
 
+#include <linux/capability.h>
 #include <sys/types.h>
 
 #include <cstdint>
@@ -16,6 +17,8 @@ struct Credentials {
   gid_t group[3] = {};
   gid_t groups[kMaxGroups] = {};
   int group_count = 0;
+  bool has_capabilities = false;  // whether the kernel told them
+  __user_cap_data_struct capabilities[_LINUX_CAPABILITY_U32S_3] = {};
 };
 
 // Of the calling thread.

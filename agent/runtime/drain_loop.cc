@@ -267,6 +267,7 @@ void DrainLoop::ServeCredentialRequests() {
     LearnLateFacts();
     WriteCheckpoint(nullptr);
   }
+  checkpoint_.GiveFileTo(control_.credentials);
   TakeCredentials(control_.credentials);
   control_.credentials_taken.store(wanted, std::memory_order_release);
   FutexWakeAll(control_.credentials_taken);

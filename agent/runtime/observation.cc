@@ -33,7 +33,11 @@ void Observation::NoteOutcome(const OpenOutcome& outcome, ThreadSummary& summary
   log_.Add(profile::Severity::kWarning, "thread_not_sampled", text);
 }
 
-void Observation::Adopt(ledger::ThreadRecord* record, uint32_t serial) {
+void Observation::Adopt(ledger::ThreadRecord* record) {
+  if (record->serial.load(std::memory_order_relaxed) == ledger::kUnnumbered) {
+    record->serial.store(++last_serial_, std::memory_order_relaxed);
+  }
+  const uint32_t serial = record->serial.load(std::memory_order_relaxed);
   const auto [it, fresh] = observers_.try_emplace(serial, record);
   ThreadSummary& summary = summaries_[serial];
   summary.tid = record->tid;
@@ -55,8 +59,7 @@ void Observation::Adopt(ledger::ThreadRecord* record, uint32_t serial) {
 
 void Observation::AdoptNewThreads() {
   ledger::ForEachThread([this](ledger::ThreadRecord* record) {
-    const uint32_t serial = record->serial.load(std::memory_order_acquire);
-    if (record->observed.load(std::memory_order_acquire) == 0) Adopt(record, serial);
+    if (record->observed.load(std::memory_order_acquire) == 0) Adopt(record);
   });
 }
 

@@ -78,7 +78,7 @@ class Observation {
   size_t living() const { return observers_.size(); }
 
  private:
-  void Adopt(ledger::ThreadRecord* record, uint32_t serial);
+  void Adopt(ledger::ThreadRecord* record);
   void NoteOutcome(const OpenOutcome& outcome, ThreadSummary& summary);
   void Bury(uint32_t serial, ThreadObserver& observer);
   void UpdateSummary(uint32_t serial, const ThreadObserver& observer);
@@ -94,6 +94,7 @@ class Observation {
   int paranoid_ = 2;
   base::OrderedMap<uint32_t, ThreadObserver> observers_;
   base::OrderedMap<uint32_t, ThreadSummary> summaries_;
+  uint32_t last_serial_ = 0;
   EngineInUse engine_;
   uint64_t random_ = 0x2545f4914f6cdd1dull;
 };

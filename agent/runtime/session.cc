@@ -66,31 +66,41 @@ void WaitReady(uint32_t stage, uint64_t millis) {
 // `stage`: how far the drain thread must be before the host goes on.
 void StartDrain(uint32_t stage) {
   control.ready.store(0);
-  control.end_requested.store(0);
-  control.end_done.store(0);
   const long tid =
       settings.under_valgrind ? -ENOSYS : StartRawThread(RunDrain, &control, control.drain_tid);
   capture::SetDrainRunning(tid > 0);
   if (tid > 0) WaitReady(stage, 50);
 }
 
-// Ends the drain thread and waits until the kernel no longer counts it. False when there is none.
+void Nap() {
+  const timespec pause = {0, 1'000'000};
+  base::Syscall(SYS_nanosleep, &pause, nullptr);
+}
+
+// Whether the caller now decides about the drain thread: that it is away, or who works in its
+// place.
+bool TakeLoop() { return !control.loop_taken.exchange(true, std::memory_order_acq_rel); }
+void GiveLoop() { control.loop_taken.store(false, std::memory_order_release); }
+
+// Ends the drain thread and waits until the kernel no longer counts it. False when there is none,
+// or when another thread has sent it away and will bring it back.
 bool PauseDrain() {
   const int32_t tid = control.drain_tid.load(std::memory_order_acquire);
   if (control.pid != Pid() || tid == 0) return false;
+  const bool mine = TakeLoop();
   control.pause_requested.store(true, std::memory_order_release);
   capture::WakeDrain();
   for (int millis = 0; millis < kPauseMillis; ++millis) {
-    if (base::Syscall(SYS_tgkill, control.pid, tid, 0) == -ESRCH) return true;
-    const timespec pause = {0, 1'000'000};
-    base::Syscall(SYS_nanosleep, &pause, nullptr);
+    if (base::Syscall(SYS_tgkill, control.pid, tid, 0) == -ESRCH) break;
+    Nap();
   }
-  return true;
+  return mine;
 }
 
 void ResumeDrain() {
   control.pause_requested.store(false, std::memory_order_release);
   StartDrain(2);
+  GiveLoop();
 }
 
 // Two threads may come here at once: each field then holds what the kernel said last, and the last
@@ -127,6 +137,22 @@ void AskToFinish(uint32_t request, uint64_t millis) {
   }
 }
 
+// Brings the profile up to date, in the drain thread or in its place.
+void Finish(uint32_t request) {
+  for (uint64_t waited = 0; waited < kEndMillis; ++waited) {
+    if (control.drain_tid.load(std::memory_order_acquire) != 0) {
+      AskToFinish(request, kEndMillis);
+      if (control.drain_tid.load(std::memory_order_acquire) != 0) return;
+    } else if (TakeLoop()) {
+      FinishInline(control);
+      control.end_done.store(request, std::memory_order_release);
+      GiveLoop();
+      return;
+    }
+    Nap();
+  }
+}
+
 // Whether this process has a session to end. Without events it is in a sandbox that may kill for
 // our calls, or not followed.
 bool HasSession() {
@@ -145,7 +171,7 @@ void AfterForkInChild() {
   if (capture::process_events.load(std::memory_order_acquire) == nullptr) return;
   ++ledger::thread_state.depth;
   ledger::SetHistoryWanted(false);
-  ledger::ForgetOtherThreads(nullptr);
+  ledger::ForgetThreadsOfParent(Pid(), ledger::thread_state.record);
   ledger::thread_state.record = nullptr;
   base::HeapReset();
   capture::SetDrainRunning(false);
@@ -154,6 +180,9 @@ void AfterForkInChild() {
   control.drain_tid.store(0);
   control.loop = nullptr;
   control.loop_is_idle.store(false);
+  control.loop_taken.store(false);
+  control.end_done.store(control.end_requested.load());
+  control.pause_requested.store(false);
   --ledger::thread_state.depth;
   if (settings.options.follow.view() == "no") {
     capture::process_events.store(nullptr);
@@ -201,12 +230,7 @@ void EndSession(const char* how) {
   // A child of fork that executes a program before its own events are open has nothing to tell.
   if (control.forked && control.ready.load() < 2 && std::string_view(how) == "exec") return;
   ++ledger::thread_state.depth;
-  const uint32_t mine = RequestEnd(how);
-  if (control.drain_tid.load(std::memory_order_acquire) == 0) {
-    FinishInline(control);
-  } else {
-    AskToFinish(mine, kEndMillis);
-  }
+  Finish(RequestEnd(how));
   if (control.announcement[0] != '\0') {
     Say(control.announcement);
     control.announcement[0] = '\0';

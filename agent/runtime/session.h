@@ -35,6 +35,8 @@ struct SessionControl {
   std::atomic<uint32_t> credentials_wanted{0};  // number of requests
   std::atomic<uint32_t> credentials_taken{0};   // futex: requests served
   std::atomic<bool> pause_requested{false};     // the drain thread is to end, and may come back
+  std::atomic<bool> loop_taken{false};          // a host thread has sent the drain thread away, or
+                                                // does its work
   void* loop = nullptr;                         // its DrainLoop, kept while it is away
   std::atomic<bool> loop_is_idle{false};        // no thread runs it and it holds no descriptor
   // What the host thread says on stderr for the drain thread, before end_done is raised.

@@ -34,14 +34,14 @@ TEST(ThreadRecord, RegisteredThreadIsVisibleUntilReleased) {
   EXPECT_FALSE(IsRegistered(record));
 }
 
-TEST(ThreadRecord, RecordIsReusedUnderANewSerial) {
+TEST(ThreadRecord, ReusedRecordHasNoNumberUntilItIsAdopted) {
   ThreadRecord* first = RegisterThread(1, false, 0);
-  const uint32_t serial = first->serial;
+  first->serial = 5;
   first->observed = 1;
   ReleaseThread(first);
   ThreadRecord* second = RegisterThread(2, false, 0);
   EXPECT_EQ(second, first);
-  EXPECT_GT(second->serial.load(), serial);
+  EXPECT_EQ(second->serial.load(), kUnnumbered);
   EXPECT_EQ(second->observed.load(), 0u);
   EXPECT_EQ(second->tid, 2);
   ReleaseThread(second);
@@ -61,28 +61,29 @@ TEST(ThreadRecord, ThreadsThatRegisterAtOnceGetRecordsOfTheirOwn) {
   }
   for (std::thread& thread : threads) thread.join();
   std::set<ThreadRecord*> different(records.begin(), records.end());
-  std::set<uint32_t> serials;
-  for (ThreadRecord* record : records) serials.insert(record->serial);
   EXPECT_EQ(different.size(), size_t{kThreads});
-  EXPECT_EQ(serials.size(), size_t{kThreads});
   for (ThreadRecord* record : records) ReleaseThread(record);
 }
 
-TEST(ThreadRecord, ForkedChildKeepsItsOwnRecordAndEveryCount) {
-  ThreadRecord* mine = RegisterThread(1, true, 0);
-  ThreadRecord* other = RegisterThread(2, false, 0);
+TEST(ThreadRecord, ForkedChildKeepsEveryCountAndOnlyItsOwnThreads) {
+  ThreadRecord* inherited = RegisterThread(static_cast<Tid>(gettid()), true, 0);
+  ThreadRecord* ours = RegisterThread(static_cast<Tid>(gettid()), false, 0);
+  ThreadRecord* parents = RegisterThread(1, false, 0);  // a thread of another process
   const SiteId site = NewSite(RegionKind::kGlobal);
-  other->counters.CountAllocation(site, 10);
-  mine->counters.CountAllocation(site, 20);
-  other->history.Push({});
-  ForgetOtherThreads(mine);
-  EXPECT_TRUE(IsRegistered(mine));
-  EXPECT_FALSE(IsRegistered(other));
+  parents->counters.CountAllocation(site, 10);
+  ours->counters.CountAllocation(site, 20);
+  parents->history.Push({});
+  parents->untracked.Add(UntrackedReason::kReentrant);
+  ForgetThreadsOfParent(getpid(), inherited);
+  EXPECT_TRUE(IsRegistered(ours));
+  EXPECT_FALSE(IsRegistered(inherited));
+  EXPECT_FALSE(IsRegistered(parents));
   EXPECT_EQ(CountersOf(site)->bytes_allocated.load(), 30u);
+  EXPECT_EQ(parents->untracked.Read(UntrackedReason::kReentrant), 0u);
   int left = 0;
-  other->history.PopAll([&](const DeadBlock&) { ++left; });
+  parents->history.PopAll([&](const DeadBlock&) { ++left; });
   EXPECT_EQ(left, 0);
-  ReleaseThread(mine);
+  ReleaseThread(ours);
 }
 
 TEST(HookGuard, OnlyTheOuterOneEnters) {
