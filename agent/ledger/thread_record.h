@@ -44,8 +44,8 @@ inline constexpr uint32_t kUnnumbered = ~uint32_t{0};
 
 struct ThreadRecord {
   // Identity: set by the owner before the record is published.
-  std::atomic<uint32_t>
-      serial;  // 0: the record is free; kUnnumbered; then the drain thread's number
+  // 0: the record is free. Then kUnnumbered, then what the drain thread calls it.
+  std::atomic<uint32_t> serial;
   Tid tid;
   bool is_main;
   uint64_t start_tsc;
