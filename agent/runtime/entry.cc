@@ -1,18 +1,32 @@
 // Where the loader enters the agent.
+#include <cxxabi.h>
 #include <errno.h>
 
 #include "agent/runtime/session.h"
 
 namespace {
 
+extern "C" int __cxa_at_quick_exit(void (*)(void*), void*);
+
+void AtExit(void*) { memagent::runtime::EndSession("exit"); }
+void AtQuickExit(void*) { memagent::runtime::EndSession("quick_exit"); }
+
+// Handlers run in the reverse order of their registration. The loader's own, which calls every
+// destructor, is registered after a preloaded library's constructor has run: so ours come last, and
+// what libraries allocate while they are finished is recorded (pitfalls P38). Bound to no library
+// (the null handle), they don't run when ours is.
+void ComeLast() {
+  abi::__cxa_atexit(AtExit, nullptr, nullptr);
+  __cxa_at_quick_exit(AtQuickExit, nullptr);
+}
+
 // A program starts with errno 0 (C17 7.5); looking for libraries leaves something else.
 [[gnu::constructor(101)]] void Load() {
   const int error = errno;
+  ComeLast();
   memagent::runtime::StartSession();
   errno = error;
 }
-
-[[gnu::destructor(101)]] void Unload() { memagent::runtime::EndSession("exit"); }
 
 }  // namespace
 

@@ -64,7 +64,7 @@ def by_quick_exit(folder):
 
 @case(rows='P34')
 def by_the_system_call(folder):
-    check(folder, 'exit_group', '_exit', AT_ONCE)
+    check(folder, 'exit_group', 'exit_group', AT_ONCE)
 
 
 @case(rows='P34 P36')
@@ -82,12 +82,35 @@ def by_the_end_of_a_thread_that_outlived_main(folder):
     check(folder, 'last_thread', 'exit', {**EXIT, 'alloc_in_last_thread': 400})
 
 
-def killed(folder, way, checkpoint_seconds=None):
-    """Nobody can tell us: what a profile holds is readable, and what came before the last checkpoint."""
-    for plain, measured in pitfall.unnoticed_program(folder, 'endings', way):
-        for path in measured.profiles:
-            parsed = harness.report(path)
-            assert parsed['file']['chunks_damaged'] == 0 and not parsed['file']['final']
+@case(rows='P34')
+def by_signals_that_kill(folder):
+    for way, end in (('sigterm', 'SIGTERM'), ('sigint', 'SIGINT'), ('sighup', 'SIGHUP'),
+                     ('sigusr1', 'SIGUSR1')):
+        (folder / way).mkdir()
+        check(folder / way, way, end, AT_ONCE)
+
+
+@case(rows='P34 P36')
+def by_a_signal_while_threads_allocate(folder):
+    check(folder, 'sigterm', 'SIGTERM', AT_ONCE, 'threads')
+
+
+@case(rows='P34')
+def by_faults(folder):
+    for way, end in (('segv', 'SIGSEGV'), ('trap', 'SIGILL')):
+        (folder / way).mkdir()
+        check(folder / way, way, end, AT_ONCE)
+
+
+def killed(folder, way):
+    """Nobody can tell us: the profile holds what came before the last checkpoint, here 0.1 s."""
+    for plain, measured in pitfall.unnoticed_program(folder, 'endings', way, 'later'):
+        parsed = measured.only_profile()
+        about = parsed['file']
+        assert about['chunks_damaged'] == 0 and not about['final'], about
+        for name in ('alloc_before_end', 'alloc_in_library'):
+            found = harness.total(harness.sites_of(parsed, name), 'allocations')
+            assert found == AT_ONCE[name], f'{name}: {found}'
 
 
 @case(rows='P34')

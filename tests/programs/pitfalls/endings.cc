@@ -134,9 +134,11 @@ int main(int argc, char** argv) {
   at_quick_exit(Handler);
   own_state::Print();
   fflush(stdout);
-  if (argc > 2) churn::StartForEver(3);
+  const std::string_view how = argc > 2 ? argv[2] : "";
+  if (how == "threads") churn::StartForEver(3);
   churn::Repeat(alloc_before_end, 1000, 48);
   puts("not flushed");
+  if (how == "later") usleep(500000);
   end();
   return kStatus;
 }
