@@ -39,11 +39,22 @@ void* OutOfMemory() {
   return nullptr;
 }
 
+// For functions that glibc makes of realloc or lacks: what a call of the program's own would do.
+void* ReallocateAsProgram(void* block, size_t size, const FrameStart& caller) {
+  if (RealReady() && heap_ahead.realloc != nullptr) return heap_ahead.realloc(block, size);
+  return Reallocate(block, size, caller);
+}
+
 inline bool PrepareFree(void* block) {
   if (block == nullptr || __builtin_expect(IsBootstrapBlock(block), 0)) return false;
   if (__builtin_expect(!RealReady(), 0)) return false;
   RecordFree(block);
   return true;
+}
+
+void FreeAsProgram(void* block) {
+  if (RealReady() && heap_ahead.free != nullptr) return heap_ahead.free(block);
+  if (PrepareFree(block)) real.free(block);
 }
 
 }  // namespace
@@ -71,25 +82,19 @@ MEMAGENT_HOOK void* realloc(void* block, size_t size) {
 MEMAGENT_HOOK void* reallocarray(void* block, size_t count, size_t size) {
   size_t bytes;
   if (__builtin_mul_overflow(count, size, &bytes)) return OutOfMemory();
-  return Reallocate(block, bytes, MEMAGENT_CALLER());
+  return ReallocateAsProgram(block, bytes, MEMAGENT_CALLER());
 }
 
 MEMAGENT_HOOK void free(void* block) {
   if (PrepareFree(block)) real.free(block);
 }
 
-MEMAGENT_HOOK void cfree(void* block) {
-  if (PrepareFree(block)) real.free(block);
-}
+MEMAGENT_HOOK void cfree(void* block) { FreeAsProgram(block); }
 
 // C23 defines both as equivalent to free for a right size, and libc's up to 2.42 lack them.
-MEMAGENT_HOOK void free_sized(void* block, size_t) {
-  if (PrepareFree(block)) real.free(block);
-}
+MEMAGENT_HOOK void free_sized(void* block, size_t) { FreeAsProgram(block); }
 
-MEMAGENT_HOOK void free_aligned_sized(void* block, size_t, size_t) {
-  if (PrepareFree(block)) real.free(block);
-}
+MEMAGENT_HOOK void free_aligned_sized(void* block, size_t, size_t) { FreeAsProgram(block); }
 
 MEMAGENT_HOOK void* memalign(size_t alignment, size_t size) {
   if (!RealReady()) return BootstrapAllocate(size, alignment);

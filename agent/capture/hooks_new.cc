@@ -31,16 +31,25 @@ bool RecordsNew() { return NewBypassesMalloc(); }
   return reinterpret_cast<void* (*)(size_t, size_t)>(function)(size, alignment);
 }
 
+// malloc or aligned_alloc, the program's: what is ahead of ours records itself, or nobody does.
+void* AllocateAsProgram(size_t size, size_t alignment, const FrameStart& caller) {
+  const bool plain = alignment <= kMallocAlignment;
+  const size_t padded = (size + alignment - 1) & ~(alignment - 1);
+  if (heap_ahead.malloc != nullptr && plain) return heap_ahead.malloc(size);
+  if (heap_ahead.aligned_alloc != nullptr && !plain) {
+    return heap_ahead.aligned_alloc(alignment, padded);
+  }
+  void* block = plain ? real.malloc(size) : real.aligned_alloc(alignment, padded);
+  if (block != nullptr) RecordAllocation(block, size, caller);
+  return block;
+}
+
 // What libstdc++'s operator new does, where there is none to call.
 void* NewOnMalloc(size_t size, size_t alignment, bool may_fail, const char* symbol,
                   const FrameStart& caller) {
   if (size == 0) size = 1;
-  const bool plain = alignment <= kMallocAlignment;
-  const size_t padded = (size + alignment - 1) & ~(alignment - 1);
-  void* block = nullptr;
-  if (RealReady()) block = plain ? real.malloc(size) : real.aligned_alloc(alignment, padded);
-  if (block == nullptr) return may_fail ? nullptr : NewOfLibrary(symbol, size, alignment);
-  RecordAllocation(block, size, caller);
+  void* block = RealReady() ? AllocateAsProgram(size, alignment, caller) : nullptr;
+  if (block == nullptr && !may_fail) return NewOfLibrary(symbol, size, alignment);
   return block;
 }
 
@@ -55,6 +64,7 @@ inline void* RecordedNew(void* block, size_t size, const FrameStart& caller) {
 
 void DeleteOnMalloc(void* block) {
   if (block == nullptr || !RealReady()) return;
+  if (heap_ahead.free != nullptr) return heap_ahead.free(block);
   RecordFree(block);
   real.free(block);
 }

@@ -9,6 +9,7 @@
 namespace memagent::capture {
 
 constinit RealSymbols real{};
+constinit HeapAhead heap_ahead{};
 constinit std::atomic<bool> real_ready{false};
 
 void* FindNext(const char* name) { return dlsym(RTLD_NEXT, name); }
@@ -50,6 +51,19 @@ void Find(Function& function, const char* name) {
   function = reinterpret_cast<Function>(FindNext(name));
 }
 
+template <typename Function>
+void FindAhead(Function& function, const char* name) {
+  if (ProviderAhead(name) == nullptr) return;
+  function = reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
+}
+
+void FindHeapAhead() {
+  FindAhead(heap_ahead.malloc, "malloc");
+  FindAhead(heap_ahead.realloc, "realloc");
+  FindAhead(heap_ahead.aligned_alloc, "aligned_alloc");
+  FindAhead(heap_ahead.free, "free");
+}
+
 // A failed dlsym leaves its text for dlerror, where the host must not find it. The look-up that
 // ends this one succeeds and clears it. dlerror itself must not be called: it translates the text,
 // which takes the locale's lock, and libp11-kit holds that lock when it makes the first allocation
@@ -64,6 +78,7 @@ void FindAll() {
   void* provider = reinterpret_cast<void*>(real.malloc);
   new_bypasses_malloc = ObjectOf(provider) == ObjectOf(reinterpret_cast<void*>(real.new_one));
   malloc_ahead = FindMallocAhead();
+  FindHeapAhead();
   FindNext("malloc");
 }
 

@@ -111,6 +111,18 @@ struct RealSymbols {
 
 extern constinit RealSymbols real;
 
+// What the program's calls reach where another object's definition is ahead of ours (an
+// executable's own malloc, an allocator or interposer before us in LD_PRELOAD); nullptr where ours
+// are called. What libc makes of these (reallocarray of realloc) we make of them too: two heaps
+// must not be mixed (pitfalls P55).
+struct HeapAhead {
+  void* (*malloc)(size_t);
+  void* (*realloc)(void*, size_t);
+  void* (*aligned_alloc)(size_t, size_t);
+  void (*free)(void*);
+};
+extern constinit HeapAhead heap_ahead;
+
 // True once `real` is complete. Until then allocation hooks use the bootstrap heap.
 extern constinit std::atomic<bool> real_ready;
 
