@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include <atomic>
 #include <cstring>
 
 #include "agent/base/syscall.h"
@@ -10,6 +11,8 @@ namespace memagent::os {
 namespace {
 
 using base::Syscall;
+
+constinit std::atomic<bool> forbidden{false};
 
 // Cuts `attr` down to `size` bytes. False when that would lose a field somebody set.
 bool ShrinkAttr(perf_event_attr& attr, uint32_t size) {
@@ -35,7 +38,10 @@ perf_event_attr NewPerfAttr(uint32_t type, uint64_t config) {
   return attr;
 }
 
+void ForbidPerfEvents() { forbidden.store(true, std::memory_order_relaxed); }
+
 long RealPerfEventOpen(perf_event_attr* attr, Tid tid, int cpu) {
+  if (forbidden.load(std::memory_order_relaxed)) return -EPERM;
   return Syscall(SYS_perf_event_open, attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 

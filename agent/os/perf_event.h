@@ -22,6 +22,10 @@ perf_event_attr NewPerfAttr(uint32_t type, uint64_t config);
 using PerfEventOpenCall = long (*)(perf_event_attr* attr, Tid tid, int cpu);
 long RealPerfEventOpen(perf_event_attr* attr, Tid tid, int cpu);
 
+// From here on RealPerfEventOpen gives EPERM without a system call: it would kill
+// (sandbox_probe.h).
+void ForbidPerfEvents();
+
 // Opens a per-thread event (any CPU, close-on-exec). `tid` 0 is the calling thread. Returns the
 // descriptor or a negative errno. Where the kernel is older than `attr`, what it can't know is
 // dropped and `attr` then says what was opened:

@@ -29,6 +29,11 @@ long StatName(const base::String& path, struct stat& facts) {
   return Syscall(SYS_newfstatat, AT_FDCWD, path.c_str(), &facts, AT_SYMLINK_NOFOLLOW);
 }
 
+// What the name leads to: /dev/stdout is a link, and no place for a profile.
+long StatTarget(const base::String& path, struct stat& facts) {
+  return Syscall(SYS_newfstatat, AT_FDCWD, path.c_str(), &facts, 0);
+}
+
 void Unlink(const base::String& path) { Syscall(SYS_unlinkat, AT_FDCWD, path.c_str(), 0); }
 
 // RLIMIT_FSIZE. Writing past it would raise SIGXFSZ, so it is asked before every write.
@@ -52,10 +57,19 @@ bool ProfileFile::Stop(FileProblem problem, int error) {
   if (!temporary_.empty()) {
     Unlink(temporary_);
     temporary_.clear();
+  } else {
+    RemoveWhenEmpty();
   }
   fd_.Reset();
   replaced_fd_.Reset();
   return false;
+}
+
+// A file that not even the first chunk fitted in tells nobody anything.
+void ProfileFile::RemoveWhenEmpty() {
+  struct stat facts = {};
+  if (!fd_.valid() || identity_.size_bytes != 0) return;
+  if (StatName(path_, facts) == 0 && IdentityOf(facts) == identity_) Unlink(path_);
 }
 
 bool ProfileFile::Stop(long negative_errno) {
@@ -69,7 +83,7 @@ bool ProfileFile::TryCreate(const base::String& path) {
   if (fd < 0) {
     struct stat facts = {};
     if (fd != -EEXIST) return Stop(fd);
-    if (StatName(path, facts) == 0 && !S_ISREG(facts.st_mode) && !S_ISLNK(facts.st_mode)) {
+    if (StatTarget(path, facts) == 0 && !S_ISREG(facts.st_mode)) {
       return Stop(FileProblem::kNotAFile);
     }
     return false;
@@ -77,6 +91,10 @@ bool ProfileFile::TryCreate(const base::String& path) {
   fd_.Reset(static_cast<int>(fd));
   struct stat facts = {};
   if (const long result = StatDescriptor(fd_.get(), facts); result < 0) return Stop(result);
+  if ((facts.st_mode & 0777) != kFileMode) {  // the umask: without the owner's bits no Reopen
+    if (const long result = Syscall(SYS_fchmod, fd_.get(), kFileMode); result < 0)
+      return Stop(result);
+  }
   identity_ = IdentityOf(facts);
   return true;
 }
@@ -103,6 +121,10 @@ bool ProfileFile::Reopen() {
   if (const long result = StatDescriptor(fd_.get(), facts); result < 0) return Stop(result);
   if (IdentityOf(facts) != identity_) return Stop(FileProblem::kReplaced);
   return true;
+}
+
+void ProfileFile::Open() {
+  if (problem_ == FileProblem::kNone && !path_.empty() && !fd_.valid()) Reopen();
 }
 
 bool ProfileFile::HasRoomFor(size_t bytes) {

@@ -1,8 +1,9 @@
 // The profile on disk: a Sink that creates one file, appends to it and never touches another.
 //
-// Mode 0600; no symbolic link is followed and nothing is overwritten (a number is added to the
-// name). The first failure ends the writing for good: a chunk is either whole in the file or not in
-// it, and problem() says once what happened. Raw system calls only.
+// Mode 0600 whatever the umask; no symbolic link is followed and nothing is overwritten (a number
+// is added to the name). The first failure ends the writing for good: a chunk is either whole in
+// the file or not in it, and problem() says once what happened; a file without any chunk is
+// removed. Raw system calls only.
 //
 // Calling thread: the drain thread. A thread with another descriptor table (the exiting thread,
 // when the drain thread is gone) calls ForgetDescriptor() first; the file is then opened again by
@@ -46,12 +47,13 @@ class ProfileFile final : public Sink {
   bool BeginRewrite();
   bool EndRewrite();
 
-  // Makes the file another user's, before the process becomes that user: later it may have to be opened
-  // again. Where that is refused (the caller is not root) the file stays as it is.
+  // Makes the file another user's, before the process becomes that user: later it may have to be
+  // opened again. Where that is refused (the caller is not root) the file stays as it is.
   void GiveTo(uid_t user, gid_t group);
 
-  // Closes the descriptor; the next Append opens the file again.
+  // Closes the descriptor; the next Append, or Open, opens the file again.
   void Close() { fd_.Reset(); }
+  void Open();
   // The descriptor belongs to another table: it is not ours to close.
   void ForgetDescriptor() { fd_.Release(), replaced_fd_.Release(); }
 
@@ -78,6 +80,7 @@ class ProfileFile final : public Sink {
 
   bool Stop(FileProblem problem, int error = 0);
   bool Stop(long negative_errno);
+  void RemoveWhenEmpty();
   bool TryCreate(const base::String& path);
   bool Reopen();
   bool HasRoomFor(size_t bytes);

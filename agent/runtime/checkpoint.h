@@ -56,10 +56,11 @@ class Checkpoint {
     rewriting_ = true;
   }
 
-  // The next checkpoint opens the file again.
+  // The next checkpoint opens the file again, unless OpenFile did before its name led elsewhere.
   void CloseFile() { file_.Close(); }
   // To the effective user and group, which the process is about to become.
   void GiveFileTo(const Credentials& to) { file_.GiveTo(to.user[1], to.group[1]); }
+  void OpenFile() { file_.Open(); }
 
   std::string_view path() const { return file_.path(); }
   base::String problem() const { return file_.Sentence(); }

@@ -12,6 +12,8 @@
 #include "agent/capture/real_symbols.h"
 #include "agent/capture/recorder.h"
 #include "agent/ledger/shadow_map.h"
+#include "agent/os/perf_event.h"
+#include "agent/os/sandbox_probe.h"
 #include "agent/os/tsc.h"
 #include "agent/os/zydis_library.h"
 #include "agent/profile/output_name.h"
@@ -87,6 +89,7 @@ DrainLoop::DrainLoop(SessionControl& control)
       checkpoint_({aggregator_, attributor_, observation_, stacks_, log_}) {}
 
 void DrainLoop::Start() {
+  if (os::PerfEventsKill()) os::ForbidPerfEvents();
   clock_.AddPair(os::TakeClockPair());  // the first tick takes the second: the host need not wait
   early_ = ReadEarlyFacts();
   selection_ = Select(early_, options_);
@@ -147,7 +150,10 @@ int DrainLoop::Run() {
     Tick();
     ServeEndRequests();
     ServeCredentialRequests();
-    if (control_.pause_requested.load(std::memory_order_acquire)) break;
+    if (control_.pause_requested.load(std::memory_order_acquire)) {
+      CreateProfile();
+      break;
+    }
     if (tick_ % kAloneTicks == 0 && (status = StatusWhenAlone())) {
       Finish("threads_ended");
       break;
@@ -162,9 +168,9 @@ int DrainLoop::Run() {
   return status.value_or(0);
 }
 
-// The task folder has two links more than the process has threads; a main thread that has ended stays
-// as a zombie until the others have. The last field of stat is its wait status (proc(5)). A process
-// ends with its last thread's status: of libc's threads that is 0.
+// The task folder has two links more than the process has threads; a main thread that has ended
+// stays as a zombie until the others have. The last field of stat is its wait status (proc(5)). A
+// process ends with its last thread's status: of libc's threads that is 0.
 std::optional<int> DrainLoop::StatusWhenAlone() {
   struct stat facts = {};
   const auto text = os::ReadFileHead("/proc/self/stat", 2048);
@@ -172,7 +178,8 @@ std::optional<int> DrainLoop::StatusWhenAlone() {
   if (name_end == base::String::npos || !text->substr(name_end).starts_with(") Z")) {
     return std::nullopt;
   }
-  if (base::Syscall(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &facts, 0) != 0) return std::nullopt;
+  if (base::Syscall(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &facts, 0) != 0)
+    return std::nullopt;
   if (facts.st_nlink > 4) {
     outlived_main_ = true;
     return std::nullopt;
@@ -185,6 +192,7 @@ std::optional<int> DrainLoop::StatusWhenAlone() {
 
 void DrainLoop::Resume() {
   control_.loop_is_idle.store(false, std::memory_order_release);
+  checkpoint_.OpenFile();
   observation_.AdoptNewThreads();
   last_tick_ = os::MonotonicNanos();
 }
@@ -259,18 +267,22 @@ void DrainLoop::ServeEndRequests() {
   FutexWakeAll(control_.end_done);
 }
 
-// With fewer rights the profile could no longer be created where it belongs: that is done before.
 void DrainLoop::ServeCredentialRequests() {
   const uint32_t wanted = control_.credentials_wanted.load(std::memory_order_acquire);
   if (wanted == control_.credentials_taken.load(std::memory_order_relaxed)) return;
-  if (checkpoint_.path().empty()) {
-    LearnLateFacts();
-    WriteCheckpoint(nullptr);
-  }
+  CreateProfile();
   checkpoint_.GiveFileTo(control_.credentials);
   TakeCredentials(control_.credentials);
   control_.credentials_taken.store(wanted, std::memory_order_release);
   FutexWakeAll(control_.credentials_taken);
+}
+
+// With fewer rights, or in another mount namespace, the profile could no longer be created where it
+// belongs: that is done before.
+void DrainLoop::CreateProfile() {
+  if (!checkpoint_.path().empty()) return;
+  LearnLateFacts();
+  WriteCheckpoint(nullptr);
 }
 
 void DrainLoop::LearnLateFacts() {

@@ -43,6 +43,7 @@ class DrainLoop {
   void TakeRegionEvents();
   void ServeEndRequests();
   void ServeCredentialRequests();
+  void CreateProfile();
   void Sleep();
   void Housekeep();
   // The exit status to end with when the last host thread ended by a raw exit system call: the process

@@ -14,6 +14,7 @@
 #include "agent/ledger/thread_state.h"
 #include "agent/os/zydis_library.h"
 #include "agent/runtime/drain.h"
+#include "agent/runtime/host_message.h"
 #include "agent/runtime/raw_thread.h"
 
 namespace memagent::runtime {
@@ -33,24 +34,12 @@ bool SoftwareEnginePossible() {
   return engine == "auto" || engine == "software";
 }
 
-// One line on the host's stderr.
-void Say(std::string_view text) {
-  char line[1100];
-  size_t length = 0;
-  for (std::string_view part :
-       {std::string_view("memagent: "), text.substr(0, 1024), std::string_view("\n")}) {
-    memcpy(line + length, part.data(), part.size());
-    length += part.size();
-  }
-  base::Syscall(SYS_write, 2, line, length);
-}
-
 // At the start, because many programs have closed their stderr when the profile would be written.
 void SayOutputProblem() {
   const base::String problem = OutputFolderProblem(settings.options);
   if (problem.empty() || !MaySpeak(settings)) return;
   settings.output_problem_said = true;
-  Say(problem);
+  SayOnStderr(problem);
 }
 
 // Waits until the drain thread is ready, or gone, for at most `millis`.
@@ -210,9 +199,10 @@ void StartSession() {
     ledger::thread_state.depth -= ledger::kForwarding;
     return;
   }
+  RememberStderr();
   if (SoftwareEnginePossible()) os::LoadZydis();
   if (settings.problem_count > 0 && MaySpeak(settings)) {
-    for (size_t i = 0; i < settings.problem_count; ++i) Say(settings.problems[i].text);
+    for (size_t i = 0; i < settings.problem_count; ++i) SayOnStderr(settings.problems[i].text);
   }
   SayOutputProblem();
   pthread_atfork(nullptr, nullptr, AfterForkInChild);
@@ -232,7 +222,7 @@ void EndSession(const char* how) {
   ++ledger::thread_state.depth;
   Finish(RequestEnd(how));
   if (control.announcement[0] != '\0') {
-    Say(control.announcement);
+    SayOnStderr(control.announcement);
     control.announcement[0] = '\0';
   }
   --ledger::thread_state.depth;

@@ -163,7 +163,37 @@ TEST_F(ProfileFileTest, HardCapEndsTheWriting) {
   const std::string big(kMaxProfileBytes + 1, 'x');
   EXPECT_FALSE(Append(file, big));
   EXPECT_EQ(file.problem(), FileProblem::kTooBig);
-  EXPECT_EQ(fs::file_size(Path("a")), 0u);
+  EXPECT_FALSE(fs::exists(Path("a"))) << "a profile without a chunk can't be read";
+}
+
+TEST_F(ProfileFileTest, UmaskDoesNotTakeTheOwnersRights) {
+  const mode_t old = umask(0777);
+  ProfileFile file;
+  const bool created = file.Create(Path("a"));
+  umask(old);
+  ASSERT_TRUE(created);
+  struct stat facts = {};
+  ASSERT_EQ(stat(Path("a").c_str(), &facts), 0);
+  EXPECT_EQ(facts.st_mode & 0777, 0600u);
+}
+
+TEST_F(ProfileFileTest, LinkToADeviceIsNotAFile) {
+  fs::create_symlink("/dev/null", Path("a.memagent"));
+  ProfileFile file;
+  EXPECT_FALSE(file.Create(Path("a.memagent")));
+  EXPECT_EQ(file.problem(), FileProblem::kNotAFile);
+}
+
+TEST_F(ProfileFileTest, OpenedFileIsContinuedThoughItsNameIsGone) {
+  ProfileFile file;
+  ASSERT_TRUE(file.Create(Path("a")));
+  ASSERT_TRUE(Append(file, "one "));
+  file.Close();
+  file.Open();
+  fs::create_hard_link(Path("a"), Path("b"));
+  fs::remove(Path("a"));
+  EXPECT_TRUE(Append(file, "two"));
+  EXPECT_EQ(Read(Path("b")), "one two");
 }
 
 TEST_F(ProfileFileTest, FullDiskLeavesWholeChunksOnly) {
