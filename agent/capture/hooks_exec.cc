@@ -12,6 +12,7 @@
 #include "agent/capture/child_environment.h"
 #include "agent/capture/hooks.h"
 #include "agent/capture/process_events.h"
+#include "agent/capture/sanitized_program.h"
 #include "agent/capture/stand_aside.h"
 
 namespace memagent::capture {
@@ -27,11 +28,26 @@ void AnnounceExec() {
   if (events != nullptr) events->ending("exec");
 }
 
+// The program that is to be run, as execve or execvp finds it; nullptr: unknown.
+struct Program {
+  const char* name;
+  bool search_path;
+};
+
+bool RunsWithoutUs(const Program& program) {
+  if (KeepFromChildren()) return true;
+  if (process_events.load(std::memory_order_acquire) == nullptr || program.name == nullptr)
+    return false;
+  if (!ProgramNeedsSanitizerFirst(program.name, program.search_path)) return false;
+  programs_left_alone.store(true, std::memory_order_relaxed);
+  return true;
+}
+
 // Calls `run(environment)` with the environment that the new program is to get.
 template <typename Run>
-int WithChildEnvironment(char* const* environment, Run run) {
-  if (!KeepFromChildren()) return run(environment);
+int WithChildEnvironment(const Program& program, char* const* environment, Run run) {
   const EnvironmentSize size = MeasureEnvironment(environment);
+  if (size.text_bytes == 0 || !RunsWithoutUs(program)) return run(environment);
   auto** strings = static_cast<char**>(alloca((size.strings + 1) * sizeof(char*)));
   auto* text = static_cast<char*>(alloca(size.text_bytes + 1));
   BuildEnvironment(environment, strings, text);
@@ -48,14 +64,14 @@ int Missing() {
 int Execute(const char* path, char* const* arguments, char* const* environment) {
   if (!RealReady()) return Missing();
   AnnounceExec();
-  return WithChildEnvironment(environment,
+  return WithChildEnvironment({path, false}, environment,
                               [&](char* const* env) { return real.execve(path, arguments, env); });
 }
 
 int ExecuteOnPath(const char* file, char* const* arguments, char* const* environment) {
   if (!RealReady()) return Missing();
   AnnounceExec();
-  return WithChildEnvironment(environment,
+  return WithChildEnvironment({file, true}, environment,
                               [&](char* const* env) { return real.execvpe(file, arguments, env); });
 }
 
@@ -133,7 +149,7 @@ MEMAGENT_HOOK int execle(const char* path, const char* first, ...) {
 MEMAGENT_HOOK int fexecve(int fd, char* const* arguments, char* const* environment) {
   if (!RealReady() || real.fexecve == nullptr) return Missing();
   AnnounceExec();
-  return WithChildEnvironment(environment,
+  return WithChildEnvironment({nullptr, false}, environment,
                               [&](char* const* env) { return real.fexecve(fd, arguments, env); });
 }
 
@@ -141,7 +157,7 @@ MEMAGENT_HOOK int execveat(int folder, const char* path, char* const* arguments,
                            char* const* environment, int flags) {
   if (!RealReady() || real.execveat == nullptr) return Missing();
   AnnounceExec();
-  return WithChildEnvironment(environment, [&](char* const* env) {
+  return WithChildEnvironment({nullptr, false}, environment, [&](char* const* env) {
     return real.execveat(folder, path, arguments, env, flags);
   });
 }
@@ -151,7 +167,7 @@ MEMAGENT_HOOK int posix_spawn(pid_t* pid, const char* path,
                               const posix_spawnattr_t* attributes, char* const* arguments,
                               char* const* environment) {
   if (!RealReady()) return ENOSYS;
-  return WithChildEnvironment(environment, [&](char* const* env) {
+  return WithChildEnvironment({path, false}, environment, [&](char* const* env) {
     return StartAtLimit(
         [=] { return real.posix_spawn(pid, path, actions, attributes, arguments, env); },
         IsRefusal);
@@ -163,7 +179,7 @@ MEMAGENT_HOOK int posix_spawnp(pid_t* pid, const char* file,
                                const posix_spawnattr_t* attributes, char* const* arguments,
                                char* const* environment) {
   if (!RealReady()) return ENOSYS;
-  return WithChildEnvironment(environment, [&](char* const* env) {
+  return WithChildEnvironment({file, true}, environment, [&](char* const* env) {
     return StartAtLimit(
         [=] { return real.posix_spawnp(pid, file, actions, attributes, arguments, env); },
         IsRefusal);

@@ -19,6 +19,7 @@ namespace {
 constinit std::atomic<int> resolver{0};  // 0 nobody, 1 under way, 2 done
 constinit bool new_bypasses_malloc = false;
 constinit const char* malloc_ahead = nullptr;
+constinit bool sanitizer_loaded = false;
 
 const void* ObjectOf(void* function) {
   Dl_info info;
@@ -79,6 +80,9 @@ void FindAll() {
   new_bypasses_malloc = ObjectOf(provider) == ObjectOf(reinterpret_cast<void*>(real.new_one));
   malloc_ahead = FindMallocAhead();
   FindHeapAhead();
+  for (const char* init : {"__asan_init", "__hwasan_init", "__msan_init", "__tsan_init"}) {
+    sanitizer_loaded = sanitizer_loaded || dlsym(RTLD_DEFAULT, init) != nullptr;
+  }
   FindNext("malloc");
 }
 
@@ -95,6 +99,8 @@ void ResolveRealSymbols() {
 }
 
 bool NewBypassesMalloc() { return new_bypasses_malloc; }
+
+bool SanitizerLoaded() { return sanitizer_loaded; }
 
 const char* MallocAheadOfUs() { return malloc_ahead; }
 

@@ -151,6 +151,11 @@ inline Function EarlySymbol(Function& function, const char* name) {
 // and tcmalloc define both in one object): then the operator-new hooks count (hooks_new.cc).
 bool NewBypassesMalloc();
 
+// Whether a sanitizer's run-time library is loaded or part of the program. It replaces memcpy and the
+// like by functions that need its own per-thread state, which the drain thread has not (seen: 1 of 12
+// runs of a ThreadSanitizer program died).
+bool SanitizerLoaded();
+
 // Path of the object whose malloc the program calls instead of ours (an executable's own, or
 // another preloaded allocator ahead of us); nullptr when ours is called. Its memory belongs to the
 // loader.

@@ -11,6 +11,7 @@
 #include "agent/base/syscall.h"
 #include "agent/capture/real_symbols.h"
 #include "agent/capture/recorder.h"
+#include "agent/capture/sanitized_program.h"
 #include "agent/ledger/shadow_map.h"
 #include "agent/os/perf_event.h"
 #include "agent/os/sandbox_probe.h"
@@ -292,8 +293,18 @@ void DrainLoop::LearnLateFacts() {
   NoteStartProblems();
 }
 
+void DrainLoop::NoteProgramsLeftAlone() {
+  if (!capture::programs_left_alone.load(std::memory_order_relaxed)) return;
+  log_.Add(
+      profile::Severity::kInfo, "sanitized_program",
+      "At least one program that this one started was built with a sanitizer, which refuses to "
+      "start behind another preloaded library, and ran without memagent; build it without "
+      "-fsanitize to profile it.");
+}
+
 void DrainLoop::Finish(const char* how) {
   LearnLateFacts();
+  NoteProgramsLeftAlone();
   if (selection_.access.count != 0 || selection_.minor_faults.count != 0) {
     Tick();
     observation_.RefreshNames();

@@ -54,6 +54,7 @@ class DrainLoop {
   base::String OutputPath() const;
   void LearnLateFacts();
   void NoteStartProblems();
+  void NoteProgramsLeftAlone();
   void Announce(const char* how);
   void AppendRunReport(std::string_view problem);
   profile::OwnCostData OwnCost() const;

@@ -27,6 +27,10 @@ constinit std::atomic<bool> started{false};
 // How long unshare waits for the drain thread to be gone: a checkpoint may be under way.
 constexpr int kPauseMillis = 1000;
 
+constexpr std::string_view kSanitizerText =
+    "The program is built with a sanitizer, which must own malloc, so it runs unmeasured; build it "
+    "without -fsanitize to profile it.";
+
 int32_t Pid() { return static_cast<int32_t>(base::Syscall(SYS_getpid)); }
 
 bool SoftwareEnginePossible() {
@@ -196,6 +200,7 @@ void StartSession() {
   ReadSettings(settings);
   if (settings.mode != Mode::kOn) {
     capture::SetRecording(false);
+    if (settings.mode == Mode::kSanitizer && MaySpeak(settings)) Say(kSanitizerText);
     ledger::thread_state.depth -= ledger::kForwarding;
     return;
   }

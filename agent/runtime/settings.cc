@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "agent/base/syscall.h"
+#include "agent/capture/real_symbols.h"
 #include "agent/os/file.h"
 #include "agent/profile/output_name.h"
 
@@ -135,6 +136,8 @@ void ReadSettings(Settings& settings) {
     settings.mode = Mode::kSecure;
   } else if (off) {
     settings.mode = Mode::kOff;
+  } else if (capture::SanitizerLoaded()) {
+    settings.mode = Mode::kSanitizer;
   } else if (settings.options.follow.view() != "exec" && ParentHasAgent()) {
     settings.mode = Mode::kNotFollowed;
   }

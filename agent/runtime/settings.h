@@ -14,8 +14,9 @@ namespace memagent::runtime {
 
 enum class Mode : uint8_t {
   kOn,
-  kOff,         // MEMAGENT=off
-  kSecure,      // set-uid or file capabilities: never active there
+  kOff,        // MEMAGENT=off
+  kSecure,     // set-uid or file capabilities: never active there
+  kSanitizer,  // AddressSanitizer or its kin is in the process: nothing of ours may call libc there
   kNotFollowed  // option follow=: a child program that is not to be profiled
 };
 
@@ -29,7 +30,7 @@ struct Settings {
   base::OptionString effective;  // MEMAGENT_OPTIONS as given
   base::OptionString
       run_report;  // $MEMAGENT_RUN_REPORT: where to announce a profile once its file exists
-  bool under_valgrind = false;    // which runs no thread with a descriptor table of its own
+  bool under_valgrind = false;  // which runs no thread with a descriptor table of its own
   OptionProblem problems[8] = {};
   size_t problem_count = 0;
   bool output_problem_said = false;
@@ -44,8 +45,8 @@ void ReadSettings(Settings& settings);
 // the parent's maps, about 100 us.
 bool MaySpeak(const Settings& settings);
 
-// The sentence about a folder of output= that is not there or can't be written; empty when it is good
-// or its name depends on the process (a "%" in it).
+// The sentence about a folder of output= that is not there or can't be written; empty when it is
+// good or its name depends on the process (a "%" in it).
 base::String OutputFolderProblem(const base::Options& options);
 
 }  // namespace memagent::runtime

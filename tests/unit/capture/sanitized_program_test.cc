@@ -1,0 +1,52 @@
+#include "agent/capture/sanitized_program.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <string>
+
+namespace memagent::capture {
+namespace {
+
+std::string OwnProgram() {
+  std::ifstream file("/proc/self/exe", std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+bool Judge(const std::string& bytes) {
+  os::MemorySource source(bytes);
+  return NeedsSanitizerFirst(source);
+}
+
+TEST(SanitizedProgram, PlainProgramNeedsNone) { EXPECT_FALSE(Judge(OwnProgram())); }
+
+TEST(SanitizedProgram, NeededLibraryIsSeen) {
+  std::string bytes = OwnProgram();
+  size_t replaced = 0;
+  for (size_t at = 0; (at = bytes.find("libc.so.6", at)) != std::string::npos; ++at, ++replaced) {
+    bytes.replace(at, 9, "libasan.8");
+  }
+  ASSERT_GT(replaced, 0u);
+  EXPECT_TRUE(Judge(bytes));
+}
+
+TEST(SanitizedProgram, TruncatedFileIsNoReasonToDie) {
+  const std::string bytes = OwnProgram();
+  for (size_t size = 0; size < 4096; size += 7) EXPECT_FALSE(Judge(bytes.substr(0, size)));
+}
+
+TEST(SanitizedProgram, OtherFilesNeedNone) {
+  EXPECT_FALSE(Judge(""));
+  EXPECT_FALSE(Judge("#!/bin/sh\n"));
+  EXPECT_FALSE(Judge(std::string(5000, '\xff')));
+}
+
+TEST(SanitizedProgram, MissingProgramNeedsNone) {
+  EXPECT_FALSE(ProgramNeedsSanitizerFirst("/nowhere/at/all", false));
+  EXPECT_FALSE(ProgramNeedsSanitizerFirst("no-such-program", true));
+  EXPECT_FALSE(ProgramNeedsSanitizerFirst("sh", true));
+}
+
+}  // namespace
+}  // namespace memagent::capture
