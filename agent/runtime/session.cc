@@ -197,14 +197,14 @@ void StartSession() {
   capture::ResolveRealSymbols();
   // What the loader allocates for us is no event of the program that gets lost.
   ledger::thread_state.depth += ledger::kForwarding;
+  RememberStderr();
   ReadSettings(settings);
   if (settings.mode != Mode::kOn) {
     capture::SetRecording(false);
-    if (settings.mode == Mode::kSanitizer && MaySpeak(settings)) Say(kSanitizerText);
+    if (settings.mode == Mode::kSanitizer && MaySpeak(settings)) SayOnStderr(kSanitizerText);
     ledger::thread_state.depth -= ledger::kForwarding;
     return;
   }
-  RememberStderr();
   if (SoftwareEnginePossible()) os::LoadZydis();
   if (settings.problem_count > 0 && MaySpeak(settings)) {
     for (size_t i = 0; i < settings.problem_count; ++i) SayOnStderr(settings.problems[i].text);
