@@ -70,7 +70,9 @@ bool IsOurs(const struct sigaction& action) {
 void Cover(size_t i) {
   struct sigaction ours = {};
   ours.sa_sigaction = HandleFatal;
-  ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  // The alternate stack only where the normal one may be what overflowed: one of 2 KiB, too small
+  // for the kernel's frame, would turn any other signal into SIGSEGV.
+  ours.sa_flags = SA_SIGINFO | (kFatal[i].number == SIGSEGV ? SA_ONSTACK : 0);
   struct sigaction before = {};
   if (real.sigaction(kFatal[i].number, nullptr, &before) != 0) return;
   if (IsOurs(before) || before.sa_handler != SIG_DFL) return;
