@@ -31,6 +31,19 @@ is_installed() {
   [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
 
+# without_services COMMAND...: packages of servers that the command installs start none of them.
+# invoke-rc.d(8) asks this policy; one that is there already stays as it is. Uses its caller's as_root.
+without_services() {
+  local policy=/usr/sbin/policy-rc.d
+  [ ! -e "$policy" ] || { "$@"; return; }
+  (
+    trap '"${as_root[@]}" rm -f "$policy"' EXIT
+    printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee "$policy" >/dev/null
+    "${as_root[@]}" chmod 755 "$policy"
+    "$@"
+  )
+}
+
 # install_packages build|test: asks apt only when something is missing.
 install_packages() {
   command -v dpkg-query >/dev/null || die "this script installs Debian packages; elsewhere build by hand as README.md says"
@@ -46,7 +59,7 @@ install_packages() {
   say "installing ${#missing[@]} packages: ${missing[*]}"
   local log=$MEMAGENT_ROOT/build/apt.log
   run_logged "$log" "${as_root[@]}" apt-get -q -o DPkg::Lock::Timeout=300 update
-  run_logged "$log" "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y \
+  without_services run_logged "$log" "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y \
     -o DPkg::Lock::Timeout=300 install --no-install-recommends "${missing[@]}"
 }
 

@@ -1,134 +1,264 @@
 #!/usr/bin/env python3
 """Programs of the distribution behave alike with and without the agent: stdout, stderr, status, files."""
-import shutil
-
 import harness
+import real
 from harness import case
 
-FIXED = {'LC_ALL': 'C', 'TZ': 'UTC', 'PYTHONHASHSEED': '0', 'PYTHONDONTWRITEBYTECODE': '1',
-         'GIT_AUTHOR_DATE': '2020-01-01T00:00:00Z', 'GIT_COMMITTER_DATE': '2020-01-01T00:00:00Z',
-         'GIT_CONFIG_NOSYSTEM': '1', 'HOME': '/nonexistent'}
+RATES_IN_FULL = (1000, 10000)
 
 
-def make_text(path, lines):
-    """Text that differs from line to line and is the same in every run."""
-    state = 1
-    with open(path, 'w') as file:
-        for _ in range(lines):
-            state = state * 16807 % 2147483647
-            file.write(f'{state % 9973:x} {state % 4999 * 7:x} {state:x}\n')
-
-
-def check(folder, program, command, prepare=lambda place: None, leave_out=lambda name: False, least_profiles=1):
-    """Runs `command` in a folder of its own, once plain and once measured, and compares everything."""
-    if shutil.which(program) is None:
-        harness.skip(f'{program} is not installed')
-    results, trees = [], []
-    profiles = folder / 'profiles'
-    profiles.mkdir()
-    place = folder / 'place'  # the same name both times: programs print and store it
-    for measured in (False, True):
-        place.mkdir()
+def check(folder, command, prepare=lambda place: None, *, rates=(1000,), leave_out=lambda name: False,
+          programs=None, status=0):
+    """Compares all that can be seen of `command`; `programs`: how many profiles of which, at least."""
+    def work(place):
         prepare(place)
-        if measured:
-            results.append(harness.run_measured(command, profiles, variables=FIXED, cwd=place))
-        else:
-            results.append(harness.run_plain(command, env=harness.environment(**FIXED), cwd=place))
-        trees.append(harness.tree_digest(place, leave_out))
-        shutil.rmtree(place)
-    plain, measured = results
-    assert plain.status == measured.status, f'status {plain.status} and {measured.status}: {measured.stderr}'
-    assert plain.stdout == measured.stdout, 'stdout differs'
-    assert plain.stderr == measured.stderr, f'stderr: {plain.stderr} and {measured.stderr}'
-    assert trees[0] == trees[1], f'files differ: {set(trees[0].items()) ^ set(trees[1].items())}'
-    assert len(measured.profiles) >= least_profiles, f'{len(measured.profiles)} profiles'
-    for path in measured.profiles:
-        parsed = harness.report(path)
-        print(f'{path.name}: {harness.evidence_text(parsed)}')
-        assert parsed['file']['end'] is not None, f'{path.name} has no footer'
-    return plain
+        seen = place.seen(place.run(*command), leave_out)
+        assert seen['status'] == status, seen
+        return seen
+    for reports in real.alike(folder, work, rates=rates):
+        for program, least in (programs or {command[0]: 1}).items():
+            found = real.named(reports, program)
+            assert len(found) >= least, f'{len(found)} profiles of {program}, {least} expected'
+        yield reports
+
+
+def run_check(folder, command, *arguments, **keywords):
+    for _ in check(folder, command, *arguments, **keywords):
+        pass
+
+
+# --- compressors and sort: threads -----------------------------------------------------------------
+
+def in_threads(folder, command, lines, rates=(1000,), threads=2):
+    """A program that works on `text` in threads of its own."""
+    real.need(command[0])
+    for reports in check(folder, command, lambda place: real.make_text(place / 'text', lines), rates=rates):
+        parsed, = real.named(reports, command[0])
+        assert len(parsed['threads']) >= threads, f'{len(parsed["threads"])} threads'
+        assert parsed['file']['end'] == 'exit'
 
 
 @case
 def xz(folder):
-    check(folder, 'xz', ['xz', '-3', '--threads=2', 'text'], lambda place: make_text(place / 'text', 300000))
+    in_threads(folder, ['xz', '-1', '--block-size=1MiB', '--threads=2', 'text'], 150000)
 
 
 @case
-def sqlite3(folder):
-    statements = ('CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT);'
-                  'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<60000) '
-                  'INSERT INTO t SELECT i, printf("%x-%d", i*7919, i) FROM n;'
-                  'CREATE INDEX tb ON t(b); SELECT count(*), max(b) FROM t WHERE b LIKE "1%";'
-                  'SELECT a, b FROM t ORDER BY b LIMIT 5;')
-    plain = check(folder, 'sqlite3', ['sqlite3', 'base.db', statements])
-    assert plain.stdout, 'sqlite3 printed nothing'
-
-
-@case
-def python3(folder):
-    script = ('import hashlib, json, threading\n'
-              'def work(n, out):\n'
-              '    d = {str(i): [i] * 5 for i in range(30000)}\n'
-              '    out[n] = hashlib.sha256(json.dumps(d).encode()).hexdigest()\n'
-              'out = {}\n'
-              'ts = [threading.Thread(target=work, args=(n, out)) for n in range(3)]\n'
-              '[t.start() for t in ts]; [t.join() for t in ts]\n'
-              'print(sorted(out.items())); open("file", "w").write("x" * 100)\n'
-              'raise SystemExit(3)\n')
-    plain = check(folder, 'python3', ['python3', '-c', script])
-    assert plain.status == 3
-
-
-@case
-def gcc(folder):
-    def prepare(place):
-        (place / 'code.c').write_text(
-            '#include <stdio.h>\n' + ''.join(f'int f{i}(int x) {{ return x * {i} + f{i - 1}(x); }}\n'
-                                             if i else 'int f0(int x) { return x; }\n' for i in range(400)) +
-            'int main(void) { printf("%d\\n", f399(2)); return 0; }\n')
-    # The driver, cc1, as, collect2 and ld.
-    check(folder, 'gcc', ['gcc', '-O2', '-o', 'program', 'code.c'], prepare, least_profiles=4)
-
-
-@case
-def gcc_that_fails(folder):
-    def prepare(place):
-        (place / 'code.c').write_text('int main(void) { return undeclared; }\n')
-    plain = check(folder, 'gcc', ['gcc', 'code.c'], prepare)
-    assert plain.status == 1 and plain.stderr
+def pigz(folder):
+    in_threads(folder, ['pigz', '-3', '-p', '3', '-k', '-n', 'text'], 300000)
 
 
 @case
 def sort(folder):
-    check(folder, 'sort', ['sort', '--parallel=2', '-S', '8M', '-T', '.', '-k2', '-o', 'sorted', 'text'],
-          lambda place: make_text(place / 'text', 300000))
+    in_threads(folder, ['sort', '--parallel=2', '-S', '64M', '-T', '.', '-k2', '-o', 'sorted', 'text'], 300000)
+
+
+@case(long=True)
+def compressors_in_full(folder):
+    for command in (['xz', '-6', '--block-size=2MiB', '--threads=3', 'text'],
+                    ['pigz', '-9', '-p', '4', '-k', '-n', 'text'],
+                    ['sort', '--parallel=4', '-S', '64M', '-T', '.', '-k2', '-o', 'sorted', 'text']):
+        below = folder / command[0]
+        below.mkdir()
+        in_threads(below, command, 1500000, RATES_IN_FULL)
+
+
+# --- sqlite3 ---------------------------------------------------------------------------------------
+
+def sqlite3_statements(rows):
+    return ('PRAGMA journal_mode = WAL; PRAGMA mmap_size = 100000000; '
+            'CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT); '
+            f'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {rows}) '
+            'INSERT INTO t SELECT i, printf("%x-%d", i * 7919, i) FROM n; '
+            'CREATE INDEX tb ON t(b); SELECT count(*), max(b) FROM t WHERE b LIKE "1%"; '
+            'SELECT a, b FROM t ORDER BY b LIMIT 5; BEGIN; DELETE FROM t WHERE a % 3 = 0; ROLLBACK; '
+            'DELETE FROM t WHERE a % 7 = 0; VACUUM; PRAGMA integrity_check; SELECT count(*) FROM t;')
+
+
+def sqlite3_alike(folder, rows, rates):
+    real.need('sqlite3')
+    for reports in check(folder, ['sqlite3', 'base.db', sqlite3_statements(rows)], rates=rates):
+        parsed, = real.named(reports, 'sqlite3')
+        assert real.allocations([parsed]) > rows and parsed['file']['end'] == 'exit'
 
 
 @case
-def bash_pipelines(folder):
-    script = ('set -o pipefail; cut -d" " -f1 text | sort | uniq -c | sort -rn | head -5;'
-              'for i in 1 2 3; do (exit $i) || echo $?; done; x=$(wc -l < text); echo "$x";'
-              'cat <(head -1 text) <(tail -1 text); (sleep 0.1; echo late) & wait; exit 5')
-    plain = check(folder, 'bash', ['bash', '-c', script], lambda place: make_text(place / 'text', 50000))
-    assert plain.status == 5
+def sqlite3(folder):
+    sqlite3_alike(folder, 50000, (1000,))
+
+
+@case(long=True)
+def sqlite3_in_full(folder):
+    sqlite3_alike(folder, 1500000, RATES_IN_FULL)
+
+
+# --- compilers and make ----------------------------------------------------------------------------
+
+def c_file(functions, name='main'):
+    lines = ['#include <stdio.h>', '#include <stdlib.h>', '#include <math.h>', 'int f0(int x) { return x; }']
+    lines += [f'static int f{i}(int x) {{ return x * {i} + f{i - 1}(x); }}' for i in range(1, functions)]
+    return '\n'.join([*lines, f'int {name}(void) {{ return printf("%d\\n", f{functions - 1}(2)) < 0; }}', ''])
+
+
+@case
+def gcc(folder):
+    real.need('gcc')
+    run_check(folder, ['gcc', '-O2', '-o', 'program', 'code.c'],
+              lambda place: (place / 'code.c').write_text(c_file(300)),
+              programs={name: 1 for name in ('cc1', 'collect2')})
+
+
+@case
+def gcc_that_fails(folder):
+    real.need('gcc')
+    run_check(folder, ['gcc', 'code.c'],
+              lambda place: (place / 'code.c').write_text('int main(void) { return undeclared; }\n'),
+              programs={'cc1': 1}, status=1)
+
+
+CXX = '''#include <algorithm>
+#include <map>
+#include <regex>
+#include <string>
+#include <vector>
+template <int N> struct Sum { static constexpr int value = N + Sum<N - 1>::value; };
+template <> struct Sum<0> { static constexpr int value = 0; };
+int use(const std::string& text) {
+  std::map<std::string, std::vector<int>> table;
+  std::regex words("[a-z]+");
+  for (std::sregex_iterator it(text.begin(), text.end(), words), end; it != end; ++it) table[it->str()].push_back(1);
+  return static_cast<int>(table.size()) + Sum<400>::value;
+}
+'''
+
+
+def cxx(folder, compiler, programs, rates=(1000,)):
+    real.need(compiler)
+    run_check(folder, [compiler, '-std=c++20', '-O2', '-c', 'code.cc'],
+              lambda place: (place / 'code.cc').write_text(CXX), programs=programs, rates=rates)
+
+
+@case(long=True)
+def clangxx(folder):
+    cxx(folder, 'clang++', {'clang': 1}, RATES_IN_FULL)
+
+
+@case(long=True)
+def gxx(folder):
+    cxx(folder, 'g++', {'cc1plus': 1, 'as': 1}, RATES_IN_FULL)
+
+
+MAKEFILE = '''
+objects := $(patsubst %.c,%.o,$(wildcard f*.c))
+count := $(shell ls f*.c | wc -l)
+all: program ; @./program; echo $(count) files
+program: $(objects) ; @$(CC) -o $@ $(sort $^)
+%.o: %.c ; @$(CC) -O1 -c $<
+'''
+
+
+def make_alike(folder, files, functions, rates):
+    real.need('make', 'cc')
+
+    def prepare(place):
+        (place / 'Makefile').write_text(MAKEFILE)
+        for i in range(files):
+            text = c_file(functions, f'g{i}' if i else 'main')
+            text = text.replace(' f0(', f' f0_{i}(')  # each file's own
+            (place / f'f{i}.c').write_text(text)
+    run_check(folder, ['make', '-j3'], prepare, rates=rates,
+              programs={'make': 1, 'cc1': files, 'program': 1})
+
+
+@case
+def make(folder):
+    make_alike(folder, 3, 30, (1000,))
+
+
+@case(long=True)
+def make_in_full(folder):
+    make_alike(folder, 30, 200, RATES_IN_FULL)
+
+
+# --- git -------------------------------------------------------------------------------------------
+
+GIT = '''set -e
+git init -q -b main origin; cd origin; git config user.name n; git config user.email e@example.org
+for i in $(seq COMMITS); do
+  head -$((i * 500)) ../text > f$i; git add f$i; git commit -q -m "c$i"
+done
+git checkout -q -b side HEAD~1; echo side > side; git add side; git commit -q -m side
+git checkout -q main; git merge -q --no-edit side
+git log --format=%H; git diff --stat HEAD~2; git blame f1 | tail -1
+git gc -q; git fsck --full
+cd ..; git clone -q --no-local origin copy; cd copy; git log -p | tail -3; git status --short
+git grep -c 1 | tail -1; git archive HEAD | tar -t | sort | tail -2
+echo new > new; git add new; git -c user.name=n -c user.email=e@example.org commit -q -m new
+git push -q origin HEAD:pushed; git fsck --full; git rev-parse origin/pushed
+'''
+
+
+def git_alike(folder, commits, rates):
+    real.need('git')
+    # The index holds the time and inode of each file.
+    run_check(folder, ['bash', '-c', GIT.replace('COMMITS', str(commits))],
+              lambda place: real.make_text(place / 'text', 500 * commits), rates=rates,
+              leave_out=lambda name: name.endswith('.git/index'), programs={'git': 10 + 2 * commits})
 
 
 @case
 def git(folder):
-    script = ('set -e; git init -q -b main .; git config user.name n; git config user.email e@example.org;'
-              'for i in 1 2 3; do head -$((i*2000)) text > f$i; git add f$i; git commit -q -m "c$i"; done;'
-              'git log --format=%H; git diff --stat HEAD~2; git gc -q; git fsck --full; git log -p | tail -3')
-    # The index holds the time and inode of each file.
-    check(folder, 'git', ['bash', '-c', script], lambda place: make_text(place / 'text', 6000),
-          leave_out=lambda name: name == '.git/index')
+    git_alike(folder, 2, (1000,))
+
+
+@case(long=True)
+def git_in_full(folder):
+    git_alike(folder, 40, RATES_IN_FULL)
+
+
+# --- bash ------------------------------------------------------------------------------------------
+
+BASH = '''set -e -o pipefail
+cut -d" " -f1 text | sort | uniq -c | sort -rn | head -5 || echo "pipe $?"
+for i in 1 2 3; do (exit $i) || echo $?; done
+x=$(wc -l < text); echo "$x $(echo nested "$(echo deeper)")"
+cat <(head -1 text) <(tail -1 text)
+cat > here <<END
+$x and $((x * 2))
+END
+tr a-f A-F <<< "$(cat here)"
+coproc tr a-z A-Z; echo shouted >&"${COPROC[1]}"; exec {COPROC[1]}>&-; cat <&"${COPROC[0]}"; wait
+(sleep 0.05; echo late) & wait $!
+exec 7> seven; for i in $(seq 3 20); do eval "exec $i>&7"; done; echo through >&19; for i in $(seq 3 20); do eval "exec $i>&-"; done
+trap 'echo caught; trap - USR1' USR1; kill -USR1 $$
+(trap 'echo leaving' EXIT; exit 3) || echo "left $?"
+sh -c 'kill -TERM $$' || echo "killed $?"
+yes | head -2 || echo "yes ${PIPESTATUS[*]}"
+timeout 0.1 sleep 10 || echo "timed out $?"
+ls -1 /proc/self/fd | tr '\\n' ' '; ulimit -n; umask; ( ulimit -v 4000000; echo limited )
+set -- a b; printf '%s\\n' "$@" | xargs -P 2 -n 1 sh -c 'exit 0'; echo xargs
+trap 'echo "failed at the end $?"' ERR
+false | true
+'''
+
+
+@case
+def bash_pipelines(folder):
+    run_check(folder, ['bash', '-c', BASH], lambda place: real.make_text(place / 'text', 2000),
+              rates=(1000,), programs={'bash': 5, 'sort': 1}, status=1)
+
+
+@case(long=True)
+def bash_pipelines_in_full(folder):
+    run_check(folder, ['bash', '-c', f'for round in $(seq 20); do (\n{BASH}\n) || echo $?; done; exit 5'],
+              lambda place: real.make_text(place / 'text', 20000), rates=RATES_IN_FULL,
+              programs={'bash': 100}, status=5)
 
 
 @case
 def tar_through_a_pipe_to_a_reader_that_stops(folder):
     """The writer dies of SIGPIPE as without us."""
-    script = 'set -o pipefail; yes | head -3; echo ${PIPESTATUS[@]}'
-    check(folder, 'bash', ['bash', '-c', script])
+    run_check(folder, ['bash', '-c', 'set -o pipefail; yes | head -3; echo ${PIPESTATUS[@]}'])
 
 
 if __name__ == '__main__':
