@@ -98,17 +98,22 @@ class Detail {
   }
 
   void AddWhat() {
+    const std::string inherited =
+        site_.inherited_blocks == 0
+            ? ""
+            : Concat(", ", Plural(site_.inherited_blocks, "block"), " of ",
+                     HumanBytes(site_.inherited_bytes), " inherited at the fork");
     if (site_.allocations == 0) {
       const std::string size =
           site_.bytes_peak == 0 ? "size unknown" : HumanBytes(site_.bytes_peak);
-      AddSentence("memory", Concat(site_.kind, ", ", size));
+      AddSentence("memory", Concat(site_.kind, ", ", size, inherited));
       return;
     }
     AddSentence("memory",
                 Concat(site_.kind, ", ", Plural(site_.allocations, "allocation"), " of ",
                        HumanBytes(site_.bytes_allocated), " in all, ", GroupedCount(site_.frees),
                        " freed, peak ", HumanBytes(site_.bytes_peak), ", ",
-                       HumanBytes(site_.bytes_live), " live at the end"));
+                       HumanBytes(site_.bytes_live), " live at the end", inherited));
   }
 
   void AddStack() {

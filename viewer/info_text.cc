@@ -70,7 +70,7 @@ class Info {
     Line("process", Concat(process.pid(), ", child of ", process.parent_pid(),
                            process.host().empty() ? "" : ", on ", Safe(process.host()),
                            process.forked_without_exec()
-                               ? ", forked: allocations made before that are its parent's"
+                               ? ", forked: blocks made before that are inherited"
                                : ""));
     Line("started", UtcTime(header_.start_unix_nanos()));
     Line("profiled for", HumanDuration(view_.wall_nanos));

@@ -155,8 +155,10 @@ class SiteBuilder {
     site.allocations = total.allocations();
     site.frees = total.frees();
     site.bytes_allocated = total.bytes_allocated();
-    site.bytes_live =
-        total.bytes_allocated() - std::min(total.bytes_allocated(), total.bytes_freed());
+    site.inherited_blocks = total.inherited_blocks();
+    site.inherited_bytes = total.inherited_bytes();
+    const uint64_t held = total.inherited_bytes() + total.bytes_allocated();
+    site.bytes_live = held - std::min(held, total.bytes_freed());
     site.bytes_peak = total.bytes_peak();
     if (source.site.kind() == memagent::v1::GLOBAL && site.bytes_peak == 0) {
       site.bytes_live = site.bytes_peak = source.site.size_bytes();

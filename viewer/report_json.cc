@@ -229,6 +229,8 @@ Json SiteJson(const View& view, const SiteView& site) {
   json["frees"] = site.frees;
   json["bytes_allocated"] = site.bytes_allocated;
   json["bytes_live"] = site.bytes_live;
+  json["inherited_blocks"] = site.inherited_blocks;
+  json["inherited_bytes"] = site.inherited_bytes;
   json["bytes_peak"] = site.bytes_peak;
   json["first_touch"] = FirstTouchJson(view, site);
   json["name"] = site.name;

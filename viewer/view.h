@@ -108,6 +108,8 @@ struct SiteView {
   uint64_t bytes_allocated = 0;
   uint64_t bytes_live = 0;
   uint64_t bytes_peak = 0;
+  uint64_t inherited_blocks = 0;  // live when this process was forked, not among the allocations
+  uint64_t inherited_bytes = 0;
   std::vector<Use> uses;                // most samples first
   std::vector<AccessingCode> code;      // most samples first
   std::vector<FirstTouch> first_touch;  // most pages first

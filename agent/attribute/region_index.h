@@ -32,6 +32,11 @@ struct RegionCounts {
   uint64_t bytes_allocated = 0;
   uint64_t bytes_freed = 0;
   uint64_t bytes_peak = 0;
+  // Of a child of fork: what was live at the fork, and is not among the allocations.
+  uint64_t inherited_blocks = 0;
+  uint64_t inherited_bytes = 0;
+  // A site that was never used is not written.
+  bool any() const { return allocations != 0 || inherited_blocks != 0; }
 };
 
 class RegionIndex {

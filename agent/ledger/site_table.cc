@@ -29,10 +29,14 @@ T* ChunkIn(std::atomic<T*>& cell, size_t bytes) {
 
 int KindIndex(RegionKind kind) {
   switch (kind) {
-    case RegionKind::kHeap: return 0;
-    case RegionKind::kMmap: return 1;
-    case RegionKind::kBrk: return 2;
-    default: return 3;
+    case RegionKind::kHeap:
+      return 0;
+    case RegionKind::kMmap:
+      return 1;
+    case RegionKind::kBrk:
+      return 2;
+    default:
+      return 3;
   }
 }
 
@@ -63,7 +67,8 @@ SiteId SiteOfStack(RegionKind kind, StackId stack) {
   if (known != 0) return SiteId{known};
   const SiteId fresh = Make(kind, stack);
   if (fresh == SiteId::kUnknown) return fresh;
-  if (cell.compare_exchange_strong(known, static_cast<uint32_t>(fresh), std::memory_order_acq_rel)) {
+  if (cell.compare_exchange_strong(known, static_cast<uint32_t>(fresh),
+                                   std::memory_order_acq_rel)) {
     return fresh;
   }
   SiteCounters* lost = CountersOf(fresh);  // another thread was faster: this id stays unused
@@ -79,6 +84,21 @@ SiteCounters* CountersOf(SiteId site) {
   if (id == 0 || id > kMaxSites) return nullptr;
   SiteCounters* chunk = site_chunks[id / kSitesPerChunk].load(std::memory_order_acquire);
   return chunk == nullptr ? nullptr : &chunk[id % kSitesPerChunk];
+}
+
+void InheritLiveBlocks() {
+  constexpr auto kRelaxed = std::memory_order_relaxed;
+  for (uint32_t id = 1; id <= SiteCount(); ++id) {
+    SiteCounters* site = CountersOf(SiteId{id});
+    // A page that is not written to stays shared with the parent.
+    if (site == nullptr || site->allocations.load(kRelaxed) + site->frees.load(kRelaxed) == 0)
+      continue;
+    site->inherited_blocks +=
+        site->allocations.exchange(0, kRelaxed) - site->frees.exchange(0, kRelaxed);
+    site->inherited_bytes +=
+        site->bytes_allocated.exchange(0, kRelaxed) - site->bytes_freed.exchange(0, kRelaxed);
+    site->bytes_peak.store(static_cast<int64_t>(site->inherited_bytes), kRelaxed);
+  }
 }
 
 uint32_t SiteCount() {

@@ -27,6 +27,9 @@ struct alignas(64) SiteCounters {
   std::atomic<uint64_t> bytes_allocated;
   std::atomic<uint64_t> bytes_freed;
   std::atomic<int64_t> bytes_peak;
+  // Live when this process was forked; the counts above start there. Written while it has one thread.
+  uint64_t inherited_blocks;
+  uint64_t inherited_bytes;
 };
 static_assert(sizeof(SiteCounters) == 64, "one cache line a site");
 
@@ -39,6 +42,10 @@ SiteId NewSite(RegionKind kind);
 
 // Counters of a site that exists; nullptr for kUnknown and ids not given out.
 SiteCounters* CountersOf(SiteId site);
+
+// In the child of fork, before it has another thread: what its parent allocated and freed is not its
+// own, what is live is inherited.
+void InheritLiveBlocks();
 
 // Ids 1..SiteCount() were given out (an id lost in a race has stack kNone and kind kUnknown).
 uint32_t SiteCount();

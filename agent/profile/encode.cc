@@ -157,6 +157,8 @@ void EncodeSiteTotal(MessageWriter& out, const SiteTotalData& total) {
     EncodeFirstTouch(message, touch);
   }
   EncodePages(out, total);
+  PutUint(out, F::kInheritedBlocks, total.inherited_blocks);
+  PutUint(out, F::kInheritedBytes, total.inherited_bytes);
 }
 
 void EncodeOwnCost(MessageWriter& out, const OwnCostData& cost) {

@@ -177,6 +177,8 @@ struct SiteTotal {
     kPageNode,
     kPageCount,
     kPagesNotPresent,
+    kInheritedBlocks,
+    kInheritedBytes,
   };
 };
 struct FirstTouch {

@@ -188,6 +188,8 @@ struct SiteTotalData {
   std::span<const FirstTouchData> first_touch;
   std::span<const PagesData> pages;
   uint64_t pages_not_present = 0;
+  uint64_t inherited_blocks = 0;
+  uint64_t inherited_bytes = 0;
 };
 
 struct OwnCostData {

@@ -16,8 +16,6 @@ constexpr uint64_t kRewriteFactor = 3;
 // The file may not reach profile::kMaxProfileBytes while a rewrite could still shrink it.
 constexpr uint64_t kRewriteNearCapBytes = profile::kMaxProfileBytes / 4 * 3;
 
-
-
 aggregate::Accounting LivingUntracked(const ledger::ThreadRecord* record) {
   aggregate::Accounting accounting;
   for (size_t i = 0; i < kUntrackedReasonCount; ++i) {
@@ -72,13 +70,18 @@ void Checkpoint::WriteSites(const SiteCounts& counts) {
   for (uint32_t id = 1; id <= ledger::SiteCount(); ++id) {
     const ledger::SiteCounters* site = ledger::CountersOf(SiteId{id});
     // A site made by the drain thread is among the named ones; an id lost in a race has no kind.
-    if (site == nullptr || site->kind == RegionKind::kUnknown || site_written_.contains(id)) continue;
-    if (counts.Of(SiteId{id}).allocations == 0 && from_.aggregator.FindSite(SiteId{id}) == nullptr) {
+    if (site == nullptr || site->kind == RegionKind::kUnknown || site_written_.contains(id))
       continue;
-    }
+    if (!counts.Of(SiteId{id}).any() && from_.aggregator.FindSite(SiteId{id}) == nullptr) continue;
     bool& written = site_written_[id];
     if (std::exchange(written, true)) continue;
-    fresh.push_back({id, site->kind, from_.stacks.StackOf(site->stack), {}, 0, 0, 0,
+    fresh.push_back({id,
+                     site->kind,
+                     from_.stacks.StackOf(site->stack),
+                     {},
+                     0,
+                     0,
+                     0,
                      capture::StackWasCut(site->stack)});
   }
   writer_.WriteSites(fresh);
@@ -96,6 +99,8 @@ void Checkpoint::WriteSiteTotal(SiteId site, const attribute::RegionCounts& coun
   total.bytes_allocated = counts.bytes_allocated;
   total.bytes_freed = counts.bytes_freed;
   total.bytes_peak = counts.bytes_peak;
+  total.inherited_blocks = counts.inherited_blocks;
+  total.inherited_bytes = counts.inherited_bytes;
   if (aggregate::SiteStats* stats = from_.aggregator.FindSite(site)) {
     stats->changed = false;
     total.samples = stats->samples;
@@ -168,7 +173,7 @@ void Checkpoint::WriteTotals(const SiteCounts& counts, bool final, profile::OwnC
     const aggregate::SiteStats* stats = from_.aggregator.FindSite(SiteId{id});
     const bool same = now.allocations == last.allocations && now.frees == last.frees &&
                       bytes == last.bytes && (stats == nullptr || !stats->changed);
-    if (same && !(everything_ && stats != nullptr)) continue;
+    if (same && !(everything_ && (stats != nullptr || now.any()))) continue;
     last = {now.allocations, now.frees, bytes};
     WriteSiteTotal(SiteId{id}, now);
   }
@@ -203,8 +208,7 @@ void Checkpoint::WriteReservoir() {
     rows.push_back({kept.time, kept.ip, kept.address, kept.thread, kept.cpu, kept.site,
                     kept.evidence, kept.memory_node});
   }
-  std::sort(rows.begin(), rows.end(),
-            [](const auto& a, const auto& b) { return a.time < b.time; });
+  std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.time < b.time; });
   writer_.WriteRawSamples(rows);
 }
 

@@ -11,6 +11,7 @@
 #include "agent/capture/real_symbols.h"
 #include "agent/capture/recorder.h"
 #include "agent/ledger/shadow_map.h"
+#include "agent/ledger/site_table.h"
 #include "agent/ledger/thread_state.h"
 #include "agent/os/zydis_library.h"
 #include "agent/runtime/drain.h"
@@ -165,6 +166,7 @@ void AfterForkInChild() {
   ++ledger::thread_state.depth;
   ledger::SetHistoryWanted(false);
   ledger::ForgetThreadsOfParent(Pid(), ledger::thread_state.record);
+  ledger::InheritLiveBlocks();
   ledger::thread_state.record = nullptr;
   base::HeapReset();
   capture::SetDrainRunning(false);

@@ -9,6 +9,14 @@ namespace memagent::runtime {
 
 using attribute::RegionCounts;
 
+namespace {
+
+int64_t LiveBytes(const RegionCounts& counts) {
+  return static_cast<int64_t>(counts.inherited_bytes + counts.bytes_allocated - counts.bytes_freed);
+}
+
+}  // namespace
+
 SiteCounts::SiteCounts(const attribute::RegionIndex& regions) : regions_(regions) {
   AddThreads();
   Sum();
@@ -39,18 +47,19 @@ RegionCounts SiteCounts::Of(SiteId site) const {
   counts.frees = total->frees.load(kRelaxed);
   counts.bytes_allocated = total->bytes_allocated.load(kRelaxed);
   counts.bytes_freed = total->bytes_freed.load(kRelaxed);
+  counts.inherited_blocks = total->inherited_blocks;
+  counts.inherited_bytes = total->inherited_bytes;
   auto peak = total->bytes_peak.load(kRelaxed);
   if (const auto it = deltas_.find(static_cast<uint32_t>(site)); it != deltas_.end()) {
     const Delta& delta = it->second;
-    const auto live = static_cast<int64_t>(counts.bytes_allocated - counts.bytes_freed);
+    const int64_t live = LiveBytes(counts);
     peak = std::max(peak, live + delta.highest_peak);
     counts.allocations += delta.allocations;
     counts.frees += delta.frees;
     counts.bytes_allocated += delta.bytes_allocated;
     counts.bytes_freed += delta.bytes_freed;
   }
-  const auto live_now = static_cast<int64_t>(counts.bytes_allocated - counts.bytes_freed);
-  counts.bytes_peak = static_cast<uint64_t>(std::max({peak, live_now, int64_t{0}}));
+  counts.bytes_peak = static_cast<uint64_t>(std::max({peak, LiveBytes(counts), int64_t{0}}));
   return counts;
 }
 
@@ -58,7 +67,7 @@ void SiteCounts::Sum() {
   for (uint32_t id = 1; id <= ledger::SiteCount(); ++id) {
     const RegionCounts counts = Of(SiteId{id});
     allocations_ += counts.allocations;
-    live_blocks_ += counts.allocations - counts.frees;
+    live_blocks_ += counts.inherited_blocks + counts.allocations - counts.frees;
   }
 }
 

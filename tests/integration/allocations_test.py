@@ -67,6 +67,10 @@ def children_have_profiles_of_their_own(folder):
         sites = [site for parsed in by_pid[child] for site in harness.sites_of(parsed, 'alloc_in_child')]
         assert harness.total(sites, 'allocations') == 1, f'child {child}: {sites}'
         assert harness.total(sites, 'samples') > 0, f'child {child} has no sample on its allocation'
+        forked = [parsed for parsed in by_pid[child] if parsed['process']['forked_without_exec']]
+        for site in harness.sites_of(forked[0], 'alloc_in_parent'):
+            counts = [site[key] for key in ('allocations', 'inherited_blocks', 'inherited_bytes', 'bytes_live')]
+            assert counts == [0, 1, 2 << 20, 2 << 20], f'of the parent, in child {child}: {site}'
 
 
 @case
