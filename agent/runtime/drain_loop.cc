@@ -90,7 +90,8 @@ DrainLoop::DrainLoop(SessionControl& control)
       checkpoint_({aggregator_, attributor_, observation_, stacks_, log_}) {}
 
 void DrainLoop::Start() {
-  if (os::PerfEventsKill()) os::ForbidPerfEvents();
+  // A child of fork has its parent's filters, and what the parent learnt of them.
+  if (!control_.forked && os::PerfEventsKill()) os::ForbidPerfEvents();
   clock_.AddPair(os::TakeClockPair());  // the first tick takes the second: the host need not wait
   early_ = ReadEarlyFacts();
   selection_ = Select(early_, options_);
