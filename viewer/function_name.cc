@@ -1,18 +1,11 @@
 #include "viewer/function_name.h"
 
-#include <cxxabi.h>
-
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <cstdlib>
-#include <memory>
 
 namespace memagent::viewer {
 namespace {
-
-// The demangler recurses; a hostile profile must not overflow our stack with one name.
-constexpr size_t kLongestSymbol = 4096;
 
 bool IsWordCharacter(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
@@ -109,15 +102,6 @@ std::string_view WithoutCloneSuffix(std::string_view name) {
 }
 
 }  // namespace
-
-std::string Demangle(std::string_view symbol) {
-  const std::string text(symbol);
-  if (!text.starts_with("_Z") || text.size() > kLongestSymbol) return text;
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> name(
-      abi::__cxa_demangle(text.c_str(), nullptr, nullptr, &status), std::free);
-  return status == 0 && name != nullptr ? std::string(name.get()) : text;
-}
 
 std::string ShortName(std::string_view demangled) {
   std::string result = NameShortener(WithoutCloneSuffix(demangled)).Run();

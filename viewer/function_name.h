@@ -1,4 +1,4 @@
-// Function names: from symbol table spelling to what a person wants to read.
+// Function names: from a demangled name (demangle.h) to what a person wants to read.
 #ifndef MEMAGENT_VIEWER_FUNCTION_NAME_H_
 #define MEMAGENT_VIEWER_FUNCTION_NAME_H_
 
@@ -6,9 +6,6 @@
 #include <string_view>
 
 namespace memagent::viewer {
-
-// The C++ name of a mangled symbol; the symbol itself when it is not mangled or is too long to try.
-std::string Demangle(std::string_view symbol);
 
 // A demangled name without parameters, template arguments and return type:
 // "void Grid<double>::fill(int) const" -> "Grid::fill". Names it can't take apart stay whole.

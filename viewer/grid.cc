@@ -11,11 +11,17 @@ namespace {
 bool IsForPeople(const GridColumn& column) { return !column.look.header.empty(); }
 bool IsForMachines(const GridColumn& column) { return !column.key.empty(); }
 
+// A name, harmless on a terminal, and no formula for a spreadsheet program (CWE-1236).
+std::string CsvText(std::string_view name) {
+  const std::string text = Printable(name, Charset::kUtf8);
+  const bool formula =
+      !text.empty() && std::string_view("=+-@").find(text[0]) != std::string_view::npos;
+  return formula ? "'" + text : text;
+}
+
 std::string CsvField(const Json& value) {
   if (value.is_null()) return "";
-  const std::string text = value.is_string()
-                               ? value.get<std::string>()
-                               : value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string text = value.is_string() ? CsvText(value.get<std::string>()) : value.dump();
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char c : text) {
@@ -30,7 +36,7 @@ std::string MarkdownField(const Cell& cell) {
   if (!cell.tail.empty()) Append(text, text.empty() ? "" : " ", cell.tail);
   std::string escaped;
   for (const char c : text) {
-    if (std::string_view("|\\`*_<>[]").find(c) != std::string_view::npos) escaped += '\\';
+    if (std::string_view("|\\`*_<>[]&~").find(c) != std::string_view::npos) escaped += '\\';
     escaped += c;
   }
   return escaped;

@@ -114,9 +114,12 @@ void AddScopes(Dwarf_Die* cu, Dwarf_Addr address, std::vector<InlineLevel>& leve
   }
 }
 
-bool IsRegularFile(const std::string& path) {
+// A profile may name a pipe or a device, or one of the kernel's files, which have no size and may
+// wait for ever (/proc/kmsg).
+bool IsObjectFile(const std::string& path) {
   std::error_code error;
-  return std::filesystem::is_regular_file(path, error);  // a profile may name a pipe or a device
+  return std::filesystem::is_regular_file(path, error) &&
+         std::filesystem::file_size(path, error) > 0 && !error;
 }
 
 }  // namespace
@@ -134,7 +137,7 @@ void ModuleLines::Open(const std::string& path, const std::string& build_id) {
     problem_ = Concat(path, " has no build-id to recognise it by: link with -Wl,--build-id.");
     return;
   }
-  if (!IsRegularFile(path)) {
+  if (!IsObjectFile(path)) {
     problem_ = Concat(path, " is not on this machine: report where it was recorded.");
     return;
   }

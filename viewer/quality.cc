@@ -97,6 +97,9 @@ class Judge {
       Complain(Word::kPoor, Concat(Plural(load.chunks_damaged + load.chunks_missing, "part"),
                                    " of the file are damaged or missing."));
     }
+    if (view_.cut_short) {
+      Complain(Word::kPoor, "The file describes more than fits into 512 MiB: rows are left out.");
+    }
     if (!view_.profile.footer) {
       Complain(Word::kFair, Concat("The program was killed or still runs: this is its state after ",
                                    HumanDuration(view_.wall_nanos), "."));

@@ -8,9 +8,11 @@
 
 #include "agent/base/reasons.h"
 #include "viewer/concat.h"
+#include "viewer/demangle.h"
 #include "viewer/function_name.h"
 #include "viewer/quality.h"
 #include "viewer/symbolize.h"
+#include "viewer/view_budget.h"
 
 namespace memagent::viewer {
 namespace {
@@ -20,6 +22,9 @@ using ReasonCounts = google::protobuf::RepeatedPtrField<memagent::v1::ReasonCoun
 
 // The agent keeps at most 128 frames; a hostile file may chain millions.
 constexpr size_t kDeepestStack = 256;
+// A row of a site or thread with its numbers, as JSON.
+constexpr size_t kRowBytes = 1024;
+constexpr size_t kSmallRowBytes = 128;
 
 std::vector<ReasonCount> Reasons(const ReasonCounts& counts, std::span<const ReasonInfo> known) {
   std::map<std::string, uint64_t> sums;
@@ -84,10 +89,11 @@ ThreadView MakeThread(const profile::Profile& profile, uint32_t id) {
 }
 
 // Thread 0 stands for samples whose thread is unknown; shown only when there are any.
-std::vector<ThreadView> MakeThreads(const profile::Profile& profile) {
+std::vector<ThreadView> MakeThreads(const profile::Profile& profile, ViewBudget& budget) {
   std::vector<ThreadView> threads;
   for (uint32_t id = 0; id < profile.threads.size(); ++id) {
     ThreadView thread = MakeThread(profile, id);
+    if (!budget.Take(kRowBytes + thread.name.size() + thread.not_sampled.size())) break;
     if (id > 0 || thread.tally.seen > 0) threads.push_back(std::move(thread));
   }
   return threads;
@@ -96,8 +102,8 @@ std::vector<ThreadView> MakeThreads(const profile::Profile& profile) {
 // Fills one SiteView from one recorded site.
 class SiteBuilder {
  public:
-  SiteBuilder(const profile::Profile& profile, Symbolizer& symbolizer)
-      : profile_(profile), symbolizer_(symbolizer) {}
+  SiteBuilder(const profile::Profile& profile, Symbolizer& symbolizer, ViewBudget& budget)
+      : profile_(profile), symbolizer_(symbolizer), budget_(budget) {}
 
   SiteView Build(uint32_t id, const profile::Site& source) const {
     SiteView site;
@@ -119,6 +125,7 @@ class SiteBuilder {
     for (size_t depth = 0; stack != 0 && depth < kDeepestStack; ++depth) {
       const profile::Stack& node = profile_.stacks[stack];
       const std::vector<CodeLine>& lines = symbolizer_.Resolve(node.frame);
+      if (!budget_.TakeLines(lines)) break;
       site.stack.insert(site.stack.end(), lines.begin(), lines.end());
       stack = node.parent;
     }
@@ -165,13 +172,13 @@ class SiteBuilder {
     }
   }
 
-  static void FillUses(const memagent::v1::SiteTotal& total, SiteView& site) {
+  void FillUses(const memagent::v1::SiteTotal& total, SiteView& site) const {
     for (int i = 0; i < total.cell_samples_size(); ++i) {
-      site.uses.push_back({total.cell_thread(i), total.cell_cpu_node(i), total.cell_memory_node(i),
-                           total.cell_samples(i)});
-      const Use& use = site.uses.back();
+      const Use use = {total.cell_thread(i), total.cell_cpu_node(i), total.cell_memory_node(i),
+                       total.cell_samples(i)};
       if (use.IsLocated()) site.located_samples += use.samples;
       if (use.IsRemote()) site.remote_samples += use.samples;
+      if (budget_.Take(kSmallRowBytes)) site.uses.push_back(use);
     }
     std::stable_sort(site.uses.begin(), site.uses.end(),
                      [](const Use& a, const Use& b) { return a.samples > b.samples; });
@@ -182,6 +189,7 @@ class SiteBuilder {
     std::map<std::tuple<std::string, std::string, uint32_t, uint64_t>, AccessingCode> rows;
     for (int i = 0; i < total.code_samples_size(); ++i) {
       const CodeLine& where = symbolizer_.Resolve(total.code_frame(i)).front();
+      if (!budget_.TakeLine(where)) break;
       const bool unknown = where.function.empty() && where.file.empty();
       AccessingCode& row =
           rows[{where.module, where.function, where.line, unknown ? where.address : 0}];
@@ -197,13 +205,14 @@ class SiteBuilder {
 
   void FillPages(const memagent::v1::SiteTotal& total, SiteView& site) const {
     for (const auto& touch : total.first_touch()) {
-      site.first_touch.push_back({touch.thread(), touch.cpu_node(),
-                                  symbolizer_.Resolve(touch.frame()).front(), touch.pages(),
-                                  touch.faults()});
+      const CodeLine& where = symbolizer_.Resolve(touch.frame()).front();
+      if (!budget_.TakeLine(where)) break;
+      site.first_touch.push_back(
+          {touch.thread(), touch.cpu_node(), where, touch.pages(), touch.faults()});
     }
     std::stable_sort(site.first_touch.begin(), site.first_touch.end(),
                      [](const FirstTouch& a, const FirstTouch& b) { return a.pages > b.pages; });
-    for (int i = 0; i < total.page_count_size(); ++i) {
+    for (int i = 0; i < total.page_count_size() && budget_.Take(kSmallRowBytes); ++i) {
       site.pages.push_back({total.page_node(i), total.page_count(i)});
     }
     site.pages_not_present = total.pages_not_present();
@@ -211,6 +220,7 @@ class SiteBuilder {
 
   const profile::Profile& profile_;
   Symbolizer& symbolizer_;
+  ViewBudget& budget_;
 };
 
 void RankSites(View& view) {
@@ -251,13 +261,16 @@ View BuildView(profile::Profile profile, const QueryOptions& options) {
   view.tally = SampleTally(view.profile.accounting);
   view.faults = FaultTally(view.profile.accounting);
   view.untracked = Reasons(view.profile.accounting.untracked(), kUntrackedReasons);
-  view.threads = MakeThreads(view.profile);
+  ViewBudget budget;
+  view.threads = MakeThreads(view.profile, budget);
   Symbolizer symbolizer(view.profile);
-  const SiteBuilder builder(view.profile, symbolizer);
+  const SiteBuilder builder(view.profile, symbolizer, budget);
   for (const auto& [id, site] : view.profile.sites) {
     if (id == 0 && site.total.samples() == 0) continue;
+    if (!budget.Take(kRowBytes + view.profile.Text(site.site.name()).size())) break;
     view.sites.push_back(builder.Build(id, site));
   }
+  view.cut_short = budget.used_up();
   RankSites(view);
   if (options.lines) view.symbol_notes = symbolizer.Notes();
   view.quality = JudgeQuality(view);

@@ -6,8 +6,9 @@
 namespace memagent::viewer {
 namespace {
 
+// ASCII: the control characters beyond it act on some terminals.
 std::string Compact(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
 Json ReasonsJson(const std::vector<ReasonCount>& reasons) {

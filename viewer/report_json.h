@@ -20,8 +20,8 @@ Json ProcessJson(const View& view);
 Json MachineJson(const View& view);
 
 // The text of a JSON object with a final newline: a line for each key, and one for each element of
-// an array (a big profile's sites indented throughout would be mostly spaces). Bytes that are not
-// UTF-8 become U+FFFD.
+// an array (a big profile's sites indented throughout would be mostly spaces). ASCII, all else is
+// escaped; bytes that are not UTF-8 become U+FFFD.
 std::string JsonText(const Json& json);
 
 }  // namespace memagent::viewer

@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "viewer/demangle.h"
 #include "viewer/function_name.h"
 #include "viewer/module_lines.h"
 

@@ -149,9 +149,14 @@ std::string Truncate(std::string_view text, size_t width, Charset charset) {
 }
 
 std::string TruncateFront(std::string_view text, size_t width, Charset charset) {
-  if (DisplayWidth(text) <= width) return std::string(text);
+  size_t used = DisplayWidth(text);
+  if (used <= width) return std::string(text);
   if (width == 0) return "";
-  while (DisplayWidth(text) > width - 1) text.remove_prefix(DecodeFirst(text).bytes);
+  while (used > width - 1) {
+    const Decoded first = DecodeFirst(text);
+    used -= first.valid ? WidthOf(first.code_point) : 1;
+    text.remove_prefix(first.bytes);
+  }
   return Concat(Ellipsis(charset), text);
 }
 

@@ -159,6 +159,7 @@ struct View {
   std::vector<SiteView> sites;  // most samples first
   uint64_t located_samples = 0;
   uint64_t remote_samples = 0;
+  bool cut_short = false;       // rows were left out: see view_budget.h
   std::vector<SymbolNote> symbol_notes;
   Quality quality;
 

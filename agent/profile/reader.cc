@@ -89,6 +89,9 @@ void AddWarnings(LoadResult& result, bool header_seen, bool second_profile, std:
     warn(Count(load.chunks_missing, "record") + " of " + file +
          " missing: numbers or names may be missing.");
   }
+  if (load.strings_cut != 0) {
+    warn(Count(load.strings_cut, "name") + " of " + file + " longer than 16 KiB: cut there.");
+  }
   if (load.newer_minor) {
     warn(file + " was written by a newer agent: what this memagent does not know is left out.");
   }
@@ -190,6 +193,7 @@ LoadResult ParseProfile(std::string_view bytes, std::string_view name) {
   LoadResult result;
   result.profile = merger.Finish();
   load.bad_references = result.profile->load.bad_references;
+  load.strings_cut = result.profile->load.strings_cut;
   result.profile->load = load;
   AddWarnings(result, header_seen, second_profile, name);
   return result;

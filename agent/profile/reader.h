@@ -73,6 +73,7 @@ struct LoadReport {
   uint32_t chunks_missing = 0;  // gaps in the sequence numbers that damaged chunks don't explain
   bool truncated = false;       // bytes after the last whole chunk
   uint64_t bad_references = 0;  // ids that lead to lost or never written records
+  uint32_t strings_cut = 0;     // names over 16 KiB
   bool newer_minor = false;     // written by a newer agent: some records may be unknown to us
 };
 

@@ -16,6 +16,7 @@ constexpr size_t kMaxStacks = size_t{1} << 24;
 constexpr size_t kMaxSites = size_t{1} << 20;
 constexpr size_t kMaxRawSamples = size_t{1} << 22;
 constexpr size_t kMaxEvents = size_t{1} << 16;
+constexpr size_t kMaxStringBytes = size_t{16} << 10;
 constexpr size_t kMaxPendingParts = size_t{1} << 12;
 
 // Value of a column at a row; a column that is too short reads as zeros.
@@ -44,7 +45,10 @@ void Merger::AddStrings(v1::StringTable&& strings) {
   const size_t start = Place(profile_.strings, strings.first(), count, kMaxStrings);
   if (start == 0) return;
   for (int i = 0; i < count; ++i) {
-    profile_.strings[start + i] = std::move(*strings.mutable_text(i));
+    std::string& text = profile_.strings[start + i] = std::move(*strings.mutable_text(i));
+    if (text.size() <= kMaxStringBytes) continue;
+    text = text.substr(0, kMaxStringBytes);
+    ++profile_.load.strings_cut;
   }
 }
 

@@ -96,7 +96,7 @@ def options_text(folder, options):
 
 
 def profiles_in(folder):
-    return sorted(pathlib.Path(folder).glob('*.memagent*'), key=lambda path: path.stat().st_mtime_ns)
+    return sorted(pathlib.Path(folder).glob('*.memagent*'), key=lambda path: path.lstat().st_mtime_ns)
 
 
 def run_measured(command, folder, options=None, variables=None, **arguments):

@@ -142,6 +142,20 @@ TEST_F(ProfileFileTest, RewriteDoesNotClobberAFileThatTookTheName) {
   EXPECT_EQ(Read(Path("a")), "other");
 }
 
+TEST_F(ProfileFileTest, LinkAtTheTemporaryNameIsNotWrittenThrough) {
+  std::ofstream(Path("precious")) << "precious";
+  ProfileFile file;
+  ASSERT_TRUE(file.Create(Path("a")));
+  ASSERT_TRUE(Append(file, "old"));
+  fs::create_symlink(Path("precious"), Path("a.new"));
+  fs::create_hard_link(Path("precious"), Path("a.new.1"));
+  ASSERT_TRUE(file.BeginRewrite());
+  ASSERT_TRUE(Append(file, "new"));
+  ASSERT_TRUE(file.EndRewrite());
+  EXPECT_EQ(Read(Path("a")), "new");
+  EXPECT_EQ(Read(Path("precious")), "precious");
+}
+
 TEST_F(ProfileFileTest, SizeLimitEndsTheWritingWithoutASignal) {
   struct rlimit old = {};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &old), 0);

@@ -7,19 +7,6 @@
 namespace memagent::viewer {
 namespace {
 
-TEST(Demangle, MangledNameIsDemangled) { EXPECT_EQ(Demangle("_ZN4GridC1Ei"), "Grid::Grid(int)"); }
-
-TEST(Demangle, OtherNamesStay) {
-  EXPECT_EQ(Demangle("main"), "main");
-  EXPECT_EQ(Demangle("_Zgarbage"), "_Zgarbage");
-  EXPECT_EQ(Demangle(""), "");
-}
-
-TEST(Demangle, HugeNameIsNotTried) {
-  const std::string huge = "_Z" + std::string(100'000, 'P') + "i";
-  EXPECT_EQ(Demangle(huge), huge);
-}
-
 TEST(ShortName, ParametersTemplatesAndReturnTypeGo) {
   EXPECT_EQ(ShortName("Grid::Grid(int)"), "Grid::Grid");
   EXPECT_EQ(ShortName("void Grid<double>::fill<int>(int) const"), "Grid::fill");

@@ -132,6 +132,17 @@ TEST(Hostile, JsonIsValidAndEscapesControls) {
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
 }
 
+TEST(Hostile, NamesInCsvAreNoFormulas) {
+  View view = ViewOf(StencilBytes(2));
+  view.threads.at(0).name = "=cmd|' /C calc'!A0";
+  view.threads.at(1).name = "\x1b[31m-1\nx";
+  const std::string csv = GridCsv(ThreadGrid(view, Terminal()));
+  EXPECT_NE(csv.find("'=cmd"), std::string::npos) << csv;
+  EXPECT_EQ(csv.find("\n="), std::string::npos) << csv;
+  EXPECT_EQ(csv.find(",="), std::string::npos) << csv;
+  EXPECT_NE(csv.find("?[31m-1?x"), std::string::npos) << csv;
+}
+
 TEST(Hostile, CsvQuotesAndMarkdownEscapes) {
   const View view = HostileView();
   const std::string csv = GridCsv(ThreadGrid(view, Terminal()));
