@@ -24,6 +24,10 @@ MappingKind KindOf(const os::Mapping& mapping) {
   return IsSharedMemory(path) ? MappingKind::kShared : MappingKind::kFile;
 }
 
+// The agent's rings come and go with threads: where one was at the last look, a new thread's stack
+// may be now. No program's data is in such a mapping.
+bool IsPerfRing(const os::Mapping& mapping) { return mapping.path == "anon_inode:[perf_event]"; }
+
 }  // namespace
 
 uint32_t AddressSpace::PathIndex(std::string_view path) {
@@ -36,6 +40,7 @@ void AddressSpace::Load(std::string_view maps_text) {
   ranges_.clear();
   paths_.resize(1);
   os::ForEachMapping(maps_text, [this](const os::Mapping& mapping) {
+    if (IsPerfRing(mapping)) return;
     ranges_.push_back(
         {mapping.start, mapping.end, KindOf(mapping), mapping.executable, PathIndex(mapping.path)});
   });

@@ -24,25 +24,27 @@ Attribution Because(UnattributedReason reason) { return {SiteId::kUnknown, reaso
 
 void Attributor::AddThread(uint32_t thread, uint64_t initial_sp, uint64_t thread_pointer,
                            bool main) {
-  areas_.Add({thread, initial_sp, initial_sp, thread_pointer});
-  LearnStacks();
+  areas_.Add({thread, StackStart(initial_sp), initial_sp, thread_pointer});
   if (main) NameThread(thread, "main");
 }
 
-// A thread is mostly newer than the last look at the maps, and its stack may lie where something
-// else was then: every look learns all stacks again. A stack that the program put into a heap block
-// or a mapping of its own stays with that, since other things may lie beside it. The main thread's
-// is the [stack] mapping, which grows: it is recognised by name.
-void Attributor::LearnStacks() {
+// A stack that the program put into a heap block or a mapping of its own stays with that, since
+// other things may lie beside it. The main thread's is the [stack] mapping, which grows: it is
+// recognised by name.
+uint64_t Attributor::StackStart(uint64_t address) const {
+  const auto range = space_.Find(address);
+  if (!range || range->kind != MappingKind::kAnonymous) return address;
   const ledger::EventTime now = ledger::Now();
-  areas_.LearnStacks([this, now](uint64_t address) {
-    const auto range = space_.Find(address);
-    if (!range || range->kind != MappingKind::kAnonymous) return address;
-    ledger::Block block;
-    const bool in_block =
-        ledger::LookUpBlock(address, now, now, block) == ledger::SlotVerdict::kBlock;
-    return in_block || regions_.Find(address, os::ReadTsc()) ? address : range->start;
-  });
+  ledger::Block block;
+  const bool in_block =
+      ledger::LookUpBlock(address, now, now, block) == ledger::SlotVerdict::kBlock;
+  return in_block || regions_.Find(address, os::ReadTsc()) ? address : range->start;
+}
+
+// A thread is mostly newer than the last look at the maps, and its stack may lie where something
+// else was then: every look learns all stacks again.
+void Attributor::LearnStacks() {
+  areas_.LearnStacks([this](uint64_t address) { return StackStart(address); });
 }
 
 void Attributor::RemoveThread(uint32_t thread) {

@@ -65,6 +65,8 @@ class Attributor {
   Attribution InArea(const AreaAnswer& area);
   Attribution InFile(uint64_t address, const Moment& moment, const MappedRange& range);
   SiteId SiteNamed(RegionKind kind, std::string_view name, const StaticObject& object);
+  // The start of the mapping that is the stack around `address`; `address` itself when not known.
+  uint64_t StackStart(uint64_t address) const;
   void LearnStacks();
   bool RefreshAllowed();
 

@@ -50,21 +50,27 @@ uint64_t ThreadPointer() {
   return pointer;
 }
 
-}  // namespace
-
-ThreadRecord* RegisterThread(Tid tid, bool is_main, uint64_t initial_sp) {
+ThreadRecord* Register(Tid tid, bool is_main, uint64_t initial_sp, uint64_t fs_base) {
   ThreadRecord* record = free_records.Pop();
   if (record == nullptr) record = MakeRecord();
   if (record == nullptr) return nullptr;
   record->tid = tid;
   record->is_main = is_main;
   record->initial_sp = initial_sp;
-  record->fs_base = ThreadPointer();
+  record->fs_base = fs_base;
   record->start_tsc = os::ReadTsc();
   record->observed.store(0, std::memory_order_relaxed);
   record->serial.store(kUnnumbered, std::memory_order_release);
   return record;
 }
+
+}  // namespace
+
+ThreadRecord* RegisterThread(Tid tid, bool is_main, uint64_t initial_sp) {
+  return Register(tid, is_main, initial_sp, ThreadPointer());
+}
+
+ThreadRecord* RegisterUnseenThread(Tid tid) { return Register(tid, false, 0, 0); }
 
 void ReleaseThread(ThreadRecord* record) {
   record->serial.store(0, std::memory_order_release);

@@ -49,8 +49,8 @@ struct ThreadRecord {
   Tid tid;
   bool is_main;
   uint64_t start_tsc;
-  uint64_t fs_base;     // thread pointer, for segment-relative accesses
-  uint64_t initial_sp;  // any address in the thread's stack
+  uint64_t fs_base;     // thread pointer, for segment-relative accesses; 0: unknown
+  uint64_t initial_sp;  // any address in the thread's stack; 0: unknown
 
   // 0: the drain thread has not looked at this thread yet. 1: its events are open, or can't be.
   // A futex word: a starting thread waits for it, for a bounded time.
@@ -71,6 +71,10 @@ struct ThreadRecord {
 // A fresh record for the calling thread, registered and visible to the drain thread; nullptr when
 // memory is refused or kMaxThreads are alive. Calling thread: the thread itself, also in a hook.
 ThreadRecord* RegisterThread(Tid tid, bool is_main, uint64_t initial_sp);
+
+// The same for a thread that the kernel lists and that has called no hook (drain thread). When it
+// calls one, it registers itself.
+ThreadRecord* RegisterUnseenThread(Tid tid);
 
 // Gives a record back for another thread (drain thread; the owner is gone and its rings are empty).
 void ReleaseThread(ThreadRecord* record);

@@ -41,6 +41,7 @@ constexpr Nanos kCalibrateAfterNanos = 200'000'000;
 constexpr uint64_t kJitterTicks = 2;
 constexpr uint64_t kNameTicks = 32;
 constexpr uint64_t kAloneTicks = 8;
+constexpr uint64_t kUnseenTicks = 4;  // a new thread has 4 ms or more to register itself
 
 uint64_t ThreadCpuNanos() {
   timespec time = {};
@@ -241,6 +242,7 @@ void DrainLoop::Tick() {
 void DrainLoop::Housekeep() {
   const Nanos now = os::MonotonicNanos();
   observation_.BuryDeadThreads();
+  if (tick_ % kUnseenTicks == 0) observation_.AdoptUnseenThreads();
   LearnLateFacts();
   if (tick_ % kJitterTicks == 0) observation_.JitterPeriods();
   if (tick_ % kNameTicks == 1) observation_.RefreshNames();

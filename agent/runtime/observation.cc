@@ -1,9 +1,14 @@
 #include "agent/runtime/observation.h"
 
+#include <errno.h>
+
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 
+#include "agent/base/syscall.h"
 #include "agent/os/file.h"
+#include "agent/os/task_list.h"
 #include "agent/runtime/raw_thread.h"
 
 namespace memagent::runtime {
@@ -33,11 +38,7 @@ void Observation::NoteOutcome(const OpenOutcome& outcome, ThreadSummary& summary
   log_.Add(profile::Severity::kWarning, "thread_not_sampled", text);
 }
 
-void Observation::Adopt(ledger::ThreadRecord* record) {
-  if (record->serial.load(std::memory_order_relaxed) == ledger::kUnnumbered) {
-    record->serial.store(++last_serial_, std::memory_order_relaxed);
-  }
-  const uint32_t serial = record->serial.load(std::memory_order_relaxed);
+void Observation::Observe(ledger::ThreadRecord* record, uint32_t serial) {
   const auto [it, fresh] = observers_.try_emplace(serial, record);
   ThreadSummary& summary = summaries_[serial];
   summary.tid = record->tid;
@@ -45,16 +46,64 @@ void Observation::Adopt(ledger::ThreadRecord* record) {
   const OpenOutcome outcome =
       it->second.Open(*selection_, options_.ring_pages, options_.fault_period);
   NoteOutcome(outcome, summary);
-  record->observed.store(1, std::memory_order_release);
-  FutexWakeAll(record->observed);
   const Nanos now = os::MonotonicNanos();
   const Nanos started = clock_.ToNanos(record->start_tsc);  // 0 before the clock has a slope
   summary.started = started == 0 || started > now ? session_started_ : started;
   summary.unobserved_nanos = now - summary.started;
+}
+
+// A thread that was observed before it called a hook keeps its number and its events.
+uint32_t Observation::NumberOf(const ledger::ThreadRecord* record) {
+  const uint32_t serial = record->serial.load(std::memory_order_relaxed);
+  if (serial != ledger::kUnnumbered) return serial;
+  const auto unseen = unseen_.find(record->tid);
+  if (unseen == unseen_.end()) return ++last_serial_;
+  ledger::ThreadRecord* stand_in = unseen->second;
+  const uint32_t known_as = stand_in->serial.load(std::memory_order_relaxed);
+  unseen_.erase(unseen);
+  ledger::ReleaseThread(stand_in);
+  return known_as;
+}
+
+void Observation::Adopt(ledger::ThreadRecord* record) {
+  const uint32_t serial = NumberOf(record);
+  const auto observed = observers_.find(serial);
+  if (observed != observers_.end()) {
+    observed->second.Follow(record);
+  } else {
+    Observe(record, serial);
+  }
+  record->serial.store(serial, std::memory_order_relaxed);
+  record->observed.store(1, std::memory_order_release);
+  FutexWakeAll(record->observed);
+  ThreadSummary& summary = summaries_[serial];
   summary.name = ReadThreadName(summary.tid);
-  attributor_.AddThread(serial, record->initial_sp, record->fs_base, record->is_main);
-  if (!record->is_main) attributor_.NameThread(serial, summary.name);
+  if (record->initial_sp != 0) {
+    attributor_.AddThread(serial, record->initial_sp, record->fs_base, record->is_main);
+    if (!record->is_main) attributor_.NameThread(serial, summary.name);
+  }
   aggregator_.Thread(serial);
+}
+
+bool Observation::IsGone(Tid tid) const {
+  return base::Syscall(SYS_tgkill, pid_, tid, 0) == -ESRCH;
+}
+
+void Observation::AdoptUnseenThreads() {
+  // The drain thread is a task, too.
+  if (os::CountTasks() <= observers_.size() + 1) return suspects_.clear();
+  base::HashMap<Tid, bool> known = {{static_cast<Tid>(base::Syscall(SYS_gettid)), true}};
+  for (const auto& [serial, observer] : observers_) known[observer.record()->tid] = true;
+  base::Vector<Tid> found = os::ListTasks();
+  std::erase_if(found, [&](Tid tid) { return known.contains(tid) || IsGone(tid); });
+  for (const Tid tid : found) {
+    if (std::find(suspects_.begin(), suspects_.end(), tid) == suspects_.end()) continue;
+    ledger::ThreadRecord* record = ledger::RegisterUnseenThread(tid);
+    if (record == nullptr) return;
+    Adopt(record);
+    unseen_[tid] = record;
+  }
+  suspects_ = std::move(found);
 }
 
 void Observation::AdoptNewThreads() {
@@ -100,6 +149,7 @@ void Observation::Bury(uint32_t serial, ThreadObserver& observer) {
   }
   record->counters.FlushAll();
   attributor_.RemoveThread(serial);
+  unseen_.erase(record->tid);
   ledger::ReleaseThread(record);
 }
 

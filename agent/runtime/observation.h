@@ -60,6 +60,11 @@ class Observation {
   // Opens events for threads that registered since the last call and lets them go on.
   void AdoptNewThreads();
 
+  // Opens events for threads that the kernel lists and that called no hook yet: made by clone() or
+  // system call, or started before the agent was there (pitfalls P42). A thread is taken when two
+  // calls in a row have found it, since one that has just started registers itself.
+  void AdoptUnseenThreads();
+
   // Empties every ring into `batch`; true when some ring was over a quarter full.
   bool ReadRings(base::Vector<PendingSample>& batch, uint64_t tick_nanos);
 
@@ -79,6 +84,9 @@ class Observation {
 
  private:
   void Adopt(ledger::ThreadRecord* record);
+  uint32_t NumberOf(const ledger::ThreadRecord* record);
+  void Observe(ledger::ThreadRecord* record, uint32_t serial);
+  bool IsGone(Tid tid) const;
   void NoteOutcome(const OpenOutcome& outcome, ThreadSummary& summary);
   void Bury(uint32_t serial, ThreadObserver& observer);
   void UpdateSummary(uint32_t serial, const ThreadObserver& observer);
@@ -95,6 +103,8 @@ class Observation {
   base::OrderedMap<uint32_t, ThreadObserver> observers_;
   base::OrderedMap<uint32_t, ThreadSummary> summaries_;
   uint32_t last_serial_ = 0;
+  base::HashMap<Tid, ledger::ThreadRecord*> unseen_;  // adopted without the thread's doing
+  base::Vector<Tid> suspects_;  // found by the last AdoptUnseenThreads
   EngineInUse engine_;
   uint64_t random_ = 0x2545f4914f6cdd1dull;
 };

@@ -69,6 +69,8 @@ class ThreadObserver {
   uint64_t throttled() const { return throttled_; }
   uint64_t fault_period() const { return fault_period_; }
   ledger::ThreadRecord* record() const { return record_; }
+  // The thread has a record of its own now: what is sampled from here on is that one's.
+  void Follow(ledger::ThreadRecord* record) { record_ = record; }
   // Whether the ring was over a quarter full at the last Read.
   bool was_busy() const { return was_busy_; }
 

@@ -29,6 +29,12 @@ MappingKind KindAt(const AddressSpace& space, uint64_t address) {
   return range ? range->kind : MappingKind::kKernel;
 }
 
+TEST(AddressSpace, RingOfThePerfEventsIsNoMemoryOfTheProgram) {
+  AddressSpace space;
+  space.Load("7f0000000000-7f0000011000 rw-s 00000000 00:0e 2071    anon_inode:[perf_event]\n");
+  EXPECT_FALSE(space.Find(0x7f0000000000).has_value());
+}
+
 TEST(AddressSpace, EachNameHasItsKind) {
   AddressSpace space;
   space.Load(kMaps);
