@@ -74,12 +74,8 @@ def a_child_of_a_child_of_a_child(folder):
         assert plain.status == 0 and b'0 children ended wrongly' in plain.stdout
         children = children_of(measured, 'fork_busy')
         assert len(children) == depth
-        # Counts start with what was inherited: those blocks may be live in the child.
-        counted = sorted((allocations(parsed, 'alloc_in_child'),
-                          allocations(parsed, 'alloc_in_childs_thread')) for parsed in children)
-        assert counted == [((level + 1) * BLOCKS, level * 2 * BLOCKS)
-                           for level in range(1, depth + 1)], counted
-        assert all(len(parsed['threads']) == 3 for parsed in children)
+        for parsed in children:
+            check_child(parsed)  # its own only: what was inherited is told apart
 
 
 @case(rows='P24')
@@ -90,9 +86,10 @@ def fork_handlers_that_allocate_and_start_threads(folder):
         assert len(children) == 10
         for parsed in children:
             pid = parsed['process']['pid']
-            counted = {name: allocations(parsed, name)
-                       for name in ('alloc_in_handler', 'alloc_in_child')}
-            assert counted == {'alloc_in_handler': 100, 'alloc_in_child': 5000}, f'{pid}: {counted}'
+            # What a handler before ours allocates is what the child inherits (or own, if it came later).
+            assert allocations(parsed, 'alloc_in_handler') in (0, 100)
+            found = allocations(parsed, 'alloc_in_child')
+            assert found == 5000, f'child {pid}: {found} allocations'
             assert allocations(parsed, 'alloc_in_handlers_thread') >= 100
             assert len(parsed['threads']) == 2, f'child {pid} lists {parsed["threads"]}'
 

@@ -35,6 +35,10 @@ inline void PrintDescriptors() {
   }
 }
 
+// Linux's SA_RESTORER: the kernel shows it wherever libc has once set the action, as system() does
+// when it puts the default back.
+constexpr int kRestorer = 0x04000000;
+
 // Disposition, flags and mask of every signal, the thread's mask and its alternate stack.
 inline void PrintSignals() {
   sigset_t blocked;
@@ -42,6 +46,7 @@ inline void PrintSignals() {
   for (int number = 1; number <= SIGRTMAX; ++number) {
     struct sigaction action = {};
     if (sigaction(number, nullptr, &action) != 0) continue;
+    action.sa_flags &= ~kRestorer;
     const bool plain = action.sa_handler == SIG_DFL && action.sa_flags == 0;
     if (plain && sigismember(&blocked, number) == 0) continue;
     printf("signal %d: %s, flags %x, blocked %d\n", number,
