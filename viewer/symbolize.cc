@@ -56,7 +56,11 @@ std::vector<CodeLine> Symbolizer::Compute(uint32_t frame_id) {
     }
   }
   if (lines.empty()) lines.push_back(base);
-  for (CodeLine& line : lines) line.short_function = ShortName(line.function);
+  for (CodeLine& line : lines) {
+    // Outside of every module a JIT compiler gave the name ("LazyCompile:*f /app/a.js:3"): it is no
+    // C++.
+    line.short_function = frame.module == 0 ? line.function : ShortName(line.function);
+  }
   return lines;
 }
 

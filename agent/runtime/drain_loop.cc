@@ -87,7 +87,7 @@ DrainLoop::DrainLoop(SessionControl& control)
       aggregator_(options_.raw_samples),
       observation_(options_, attributor_, aggregator_, clock_, log_, control.pid, started_),
       pipeline_(attributor_, aggregator_, clock_),
-      stacks_(modules_),
+      stacks_(modules_, control.pid),
       checkpoint_({aggregator_, attributor_, observation_, stacks_, log_}) {}
 
 void DrainLoop::Start() {

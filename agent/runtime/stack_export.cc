@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "agent/capture/stack_trie.h"
+#include "agent/os/perf_map.h"
 
 namespace memagent::runtime {
 namespace {
@@ -29,8 +30,7 @@ uint32_t StackExport::FrameOf(uint64_t pc, bool is_instruction) {
 bool StackExport::TakeNode(uint32_t id) {
   capture::StackNode node;
   if (!capture::ReadStackNode(StackId{id}, node)) return false;
-  stacks_.push_back({stack_of_node_[static_cast<uint32_t>(node.parent)],
-                     FrameOf(node.pc, false)});
+  stacks_.push_back({stack_of_node_[static_cast<uint32_t>(node.parent)], FrameOf(node.pc, false)});
   stack_of_node_[id] = static_cast<uint32_t>(stacks_.size());
   return true;
 }
@@ -59,17 +59,22 @@ void StackExport::WriteModules(profile::ProfileWriter& writer) {
   for (; modules_written_ < modules_.count(); ++modules_written_) {
     const auto id = static_cast<uint32_t>(modules_written_ + 1);
     const attribute::Module& module = modules_.Get(id);
-    const profile::ModuleData data = {module.path, module.build_id, module.start, module.end,
-                                      module.load_bias, module.loaded, module.unloaded};
+    const profile::ModuleData data = {module.path,      module.build_id, module.start,   module.end,
+                                      module.load_bias, module.loaded,   module.unloaded};
     writer.WriteModules(id, std::span(&data, 1));
   }
+}
+
+base::Vector<os::FunctionName> StackExport::NamesOf(uint32_t module,
+                                                    std::span<const uint64_t> addresses) const {
+  return module == 0 ? os::ReadPerfMap(pid_, addresses) : modules_.FindFunctions(module, addresses);
 }
 
 // Names the frames from `frames_written_` on, module by module: one pass over each symbol table.
 void StackExport::WriteSymbols(profile::ProfileWriter& writer) {
   base::Vector<uint32_t> order;
   for (size_t i = frames_written_; i < frames_.size(); ++i) {
-    if (frames_[i].module != 0) order.push_back(static_cast<uint32_t>(i));
+    order.push_back(static_cast<uint32_t>(i));
   }
   const auto lookup_address = [this](uint32_t i) {
     return frames_[i].address - (frames_[i].is_instruction ? 0 : 1);
@@ -85,9 +90,10 @@ void StackExport::WriteSymbols(profile::ProfileWriter& writer) {
     for (; end < order.size() && frames_[order[end]].module == module; ++end) {
       addresses.push_back(lookup_address(order[end]));
     }
-    const auto names = modules_.FindFunctions(module, addresses);
+    const auto names = NamesOf(module, addresses);
     base::Vector<profile::SymbolData> rows;
     for (size_t i = 0; i < names.size(); ++i) {
+      if (module == 0 && names[i].name.empty()) continue;
       rows.push_back({order[begin + i] + 1, names[i].name, names[i].offset});
     }
     writer.WriteSymbols(rows);

@@ -4,6 +4,7 @@
 #define MEMAGENT_AGENT_RUNTIME_STACK_EXPORT_H_
 
 #include <cstdint>
+#include <span>
 
 #include "agent/attribute/modules.h"
 #include "agent/base/containers.h"
@@ -14,7 +15,8 @@ namespace memagent::runtime {
 
 class StackExport {
  public:
-  explicit StackExport(attribute::Modules& modules) : modules_(modules) {}
+  // `pid`: under which the program writes the names of code it makes at run time (os/perf_map.h).
+  StackExport(attribute::Modules& modules, int32_t pid) : modules_(modules), pid_(pid) {}
 
   // Reads what the trie has gained.
   void Update();
@@ -35,8 +37,11 @@ class StackExport {
   bool TakeNode(uint32_t id);
   void WriteModules(profile::ProfileWriter& writer);
   void WriteSymbols(profile::ProfileWriter& writer);
+  base::Vector<os::FunctionName> NamesOf(uint32_t module,
+                                         std::span<const uint64_t> addresses) const;
 
   attribute::Modules& modules_;
+  int32_t pid_;
   base::HashMap<uint64_t, uint32_t> frame_ids_;  // by module, address and kind
   base::Vector<profile::FrameData> frames_;      // id - 1
   base::Vector<profile::StackData> stacks_;      // id - 1

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Sandboxes, runtimes and programs that can't be measured (rows P90 to P96)."""
 import os
+import pathlib
 import shutil
 import subprocess
 
@@ -102,6 +103,20 @@ def a_filter_that_is_refused_changes_nothing(folder):
         own = [each for each in profiles if not each['process']['forked_without_exec']][0]
         allocations, _ = counts(own, 'alloc_in_sandbox')
         assert len(profiles) == 2 and allocations == 11001, allocations
+
+
+@case(rows='P95')
+def code_made_at_run_time_has_the_name_it_gave_itself(folder):
+    """In /tmp/perf-PID.map, which perf reads too."""
+    name = 'LazyCompile:*allocate /app/main.js:3:7'
+    for plain, measured in pitfall.unnoticed_program(folder, 'jit_code'):
+        assert plain.stdout == b'100 blocks\n', plain.stdout
+        sites = [site for site in measured.only_profile()['sites']
+                 if name in [frame['function'] for frame in site['stack']]]
+        assert harness.total(sites, 'bytes_allocated') == 64000, sites
+    for path in pathlib.Path('/tmp').glob('perf-*.map'):
+        if name in path.read_text(errors='replace'):
+            path.unlink()
 
 
 def python(folder, name, text, processes=None, **arguments):
