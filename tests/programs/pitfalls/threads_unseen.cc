@@ -29,7 +29,7 @@ volatile int raw_tid = 0;  // cleared by the kernel when the thread has ended
 }
 
 // Shares the main thread's thread pointer, so it must not call libc.
-[[gnu::optimize("no-stack-protector")]] int RawThread(void* argument) {
+int RawThread(void* argument) {
   auto* cells = static_cast<volatile uint64_t*>(argument);
   for (int round = 0; round < 2500; ++round) {
     for (size_t i = 0; i < kCells; ++i) cells[i] = cells[i] + 1;
