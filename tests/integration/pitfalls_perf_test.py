@@ -25,7 +25,7 @@ def counts(reports, function):
 
 
 def own_counts(reports, function):
-    """By "is a child of fork": what a child inherited is counted in its profile too."""
+    """By "is a child of fork": each profile counts what its own process allocated."""
     return {parsed['process']['forked_without_exec']: counts([parsed], function) for parsed in reports}
 
 
@@ -109,7 +109,7 @@ def a_program_may_use_all_its_descriptors(folder):
         for plain, measured in pitfall.unnoticed_program(folder / str(limit), 'limits', 'nofile', limit):
             assert plain.status == 3 and f'soft {limit}, hard {limit}'.encode() in plain.stdout, plain.stdout
             reports = of(measured.profiles, 'limits')
-            assert own_counts(reports, 'alloc_limited') == {False: (200, 200000), True: (300, 300000)}, (
+            assert own_counts(reports, 'alloc_limited') == {False: (200, 200000), True: (100, 100000)}, (
                 limit, own_counts(reports, 'alloc_limited'))
 
 
@@ -124,7 +124,7 @@ def a_program_started_with_few_descriptors_has_them(folder):
         for plain, measured in steps:
             assert plain.status == 3, plain.stdout
             reports = of(measured.profiles, 'limits')
-            assert own_counts(reports, 'alloc_limited') == {False: (200, 200000), True: (300, 300000)}, (
+            assert own_counts(reports, 'alloc_limited') == {False: (200, 200000), True: (100, 100000)}, (
                 limit, own_counts(reports, 'alloc_limited'))
 
 
