@@ -16,6 +16,19 @@ constexpr uint64_t kRewriteFactor = 3;
 // The file may not reach profile::kMaxProfileBytes while a rewrite could still shrink it.
 constexpr uint64_t kRewriteNearCapBytes = profile::kMaxProfileBytes / 4 * 3;
 
+profile::SiteTotalData TotalOf(SiteId site, const attribute::RegionCounts& counts) {
+  profile::SiteTotalData total;
+  total.site = static_cast<uint32_t>(site);
+  total.allocations = counts.allocations;
+  total.frees = counts.frees;
+  total.bytes_allocated = counts.bytes_allocated;
+  total.bytes_freed = counts.bytes_freed;
+  total.bytes_peak = counts.bytes_peak;
+  total.inherited_blocks = counts.inherited_blocks;
+  total.inherited_bytes = counts.inherited_bytes;
+  return total;
+}
+
 aggregate::Accounting LivingUntracked(const ledger::ThreadRecord* record) {
   aggregate::Accounting accounting;
   for (size_t i = 0; i < kUntrackedReasonCount; ++i) {
@@ -92,15 +105,7 @@ void Checkpoint::WriteSiteTotal(SiteId site, const attribute::RegionCounts& coun
   base::Vector<profile::CodeData> code;
   base::Vector<profile::FirstTouchData> touches;
   base::Vector<profile::PagesData> pages;
-  profile::SiteTotalData total;
-  total.site = static_cast<uint32_t>(site);
-  total.allocations = counts.allocations;
-  total.frees = counts.frees;
-  total.bytes_allocated = counts.bytes_allocated;
-  total.bytes_freed = counts.bytes_freed;
-  total.bytes_peak = counts.bytes_peak;
-  total.inherited_blocks = counts.inherited_blocks;
-  total.inherited_bytes = counts.inherited_bytes;
+  profile::SiteTotalData total = TotalOf(site, counts);
   if (aggregate::SiteStats* stats = from_.aggregator.FindSite(site)) {
     stats->changed = false;
     total.samples = stats->samples;
