@@ -46,13 +46,17 @@ void AddressSpace::Load(std::string_view maps_text) {
   });
 }
 
-std::optional<MappedRange> AddressSpace::Find(uint64_t address) const {
-  auto it = std::upper_bound(ranges_.begin(), ranges_.end(), address,
-                             [](uint64_t a, const MappedRange& range) { return a < range.start; });
-  if (it == ranges_.begin()) return std::nullopt;
-  --it;
-  if (address >= it->end) return std::nullopt;
+std::optional<MappedRange> AddressSpace::FindFrom(uint64_t address) const {
+  const auto it =
+      std::upper_bound(ranges_.begin(), ranges_.end(), address,
+                       [](uint64_t a, const MappedRange& range) { return a < range.end; });
+  if (it == ranges_.end()) return std::nullopt;
   return *it;
+}
+
+std::optional<MappedRange> AddressSpace::Find(uint64_t address) const {
+  const std::optional<MappedRange> range = FindFrom(address);
+  return range && range->start <= address ? range : std::nullopt;
 }
 
 }  // namespace memagent::attribute

@@ -39,13 +39,16 @@ class AddressSpace {
   void Load(std::string_view maps_text);
 
   std::optional<MappedRange> Find(uint64_t address) const;
+  // The range at `address`, or else the next one above it.
+  std::optional<MappedRange> FindFrom(uint64_t address) const;
   std::string_view PathOf(const MappedRange& range) const { return paths_[range.path]; }
 
  private:
   uint32_t PathIndex(std::string_view path);
 
   base::Vector<MappedRange> ranges_;  // ascending
-  base::Vector<base::String> paths_;  // a library's mappings stand together: the last one is tried first
+  base::Vector<base::String>
+      paths_;  // a library's mappings stand together: the last one is tried first
 };
 
 }  // namespace memagent::attribute

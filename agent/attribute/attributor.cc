@@ -150,9 +150,11 @@ Attribution Attributor::Attribute(uint64_t address, const Moment& moment) {
 
 void Attributor::Refresh() {
   const uint64_t before = os::MonotonicNanos();
+  const uint64_t before_tsc = os::ReadTsc();
   const auto text = os::ReadOwnMaps();
   if (text) {
     space_.Load(*text);
+    regions_.KeepMapped(space_, before_tsc);
     LearnStacks();
     statics_.Refresh(*text);
   }

@@ -11,10 +11,17 @@ namespace {
 // The kernel maps and unmaps whole pages.
 uint64_t PageEnd(uint64_t start, uint64_t size) { return (start + size + 4095) & ~uint64_t{4095}; }
 
+// A break ends at any byte, and the next one goes on there.
+uint64_t EndOf(const RegionEvent& event) {
+  const bool exact = event.kind == RegionEvent::Kind::kBreak;
+  return exact ? event.start + event.size : PageEnd(event.start, event.size);
+}
+
 }  // namespace
 
 void RegionIndex::Apply(const RegionEvent& event) {
-  const uint64_t end = PageEnd(event.start, event.size);
+  const uint64_t end = EndOf(event);
+  RegionKind kind = event.region;
   switch (event.kind) {
     case RegionEvent::Kind::kUnmap:
       Remove(event.start, end, event.tsc);
@@ -23,6 +30,7 @@ void RegionIndex::Apply(const RegionEvent& event) {
       RemoveWhole(event.start, event.tsc);
       return;
     case RegionEvent::Kind::kRemap:
+      kind = KindAt(event.old_start, kind);
       Remove(event.old_start, PageEnd(event.old_start, event.old_size), event.tsc);
       break;
     default:
@@ -30,7 +38,13 @@ void RegionIndex::Apply(const RegionEvent& event) {
   }
   if (event.size == 0 || end <= event.start) return;
   Remove(event.start, end, event.tsc);
-  Insert({event.start, end, event.site, event.region, event.tsc, ~uint64_t{0}, ++mappings_});
+  Insert({event.start, end, event.site, kind, event.tsc, ~uint64_t{0}, ++mappings_});
+}
+
+RegionKind RegionIndex::KindAt(uint64_t address, RegionKind otherwise) const {
+  const auto it = live_.upper_bound(address);
+  if (it == live_.begin() || std::prev(it)->second.end <= address) return otherwise;
+  return std::prev(it)->second.kind;
 }
 
 void RegionIndex::Insert(const Region& region) {
@@ -72,6 +86,19 @@ void RegionIndex::Cut(const Region& old, uint64_t start, uint64_t end, uint64_t 
     ++pieces;
   }
   CountUnmapped(old, gone.end - gone.start, pieces);
+}
+
+void RegionIndex::KeepMapped(const AddressSpace& space, uint64_t read_tsc) {
+  base::Vector<std::pair<uint64_t, uint64_t>> holes;
+  for (const auto& [start, region] : live_) {
+    for (uint64_t at = start; at < region.end;) {
+      const auto range = space.FindFrom(at);
+      const uint64_t hole_end = range ? std::min(range->start, region.end) : region.end;
+      if (hole_end > at) holes.emplace_back(at, hole_end);
+      at = range ? range->end : region.end;
+    }
+  }
+  for (const auto& [start, end] : holes) Remove(start, end, read_tsc);
 }
 
 void RegionIndex::RemoveWhole(uint64_t start, uint64_t tsc) {

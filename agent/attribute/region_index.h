@@ -2,13 +2,15 @@
 //
 // Fed with the hooks' region events in time order. A region that is unmapped stays known until
 // every sample of its lifetime has been attributed. Overlays, partial unmaps and moves split and
-// trim (pitfalls P64). Calling thread: the drain thread; pure but for its own memory.
+// trim (pitfalls P64); what went by a call that no hook saw is found by a look at the kernel's list
+// (P65). Calling thread: the drain thread; pure but for its own memory.
 #ifndef MEMAGENT_AGENT_ATTRIBUTE_REGION_INDEX_H_
 #define MEMAGENT_AGENT_ATTRIBUTE_REGION_INDEX_H_
 
 #include <cstdint>
 #include <optional>
 
+#include "agent/attribute/address_space.h"
 #include "agent/base/containers.h"
 #include "agent/ledger/thread_record.h"
 
@@ -46,6 +48,10 @@ class RegionIndex {
   // The region that covered `address` at `tsc`.
   std::optional<Region> Find(uint64_t address, uint64_t tsc) const;
 
+  // Ends what `space`, read at `read_tsc`, no longer lists. Events of that time may still be to
+  // come.
+  void KeepMapped(const AddressSpace& space, uint64_t read_tsc);
+
   // Drops regions that were gone before `settled_tsc`.
   void ForgetBefore(uint64_t settled_tsc);
 
@@ -54,6 +60,7 @@ class RegionIndex {
 
  private:
   void Insert(const Region& region);
+  RegionKind KindAt(uint64_t address, RegionKind otherwise) const;
   // Ends what was mapped in [start, end) at `tsc`; what sticks out of it lives on.
   void Remove(uint64_t start, uint64_t end, uint64_t tsc);
   // Cuts [start, end) out of the live region `old`, which overlaps it.

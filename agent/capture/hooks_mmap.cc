@@ -9,6 +9,7 @@
 
 #include "agent/base/syscall.h"
 #include "agent/capture/hooks.h"
+#include "agent/capture/mapping_calls.h"
 #include "agent/os/tsc.h"
 
 namespace memagent::capture {
@@ -21,6 +22,25 @@ template <typename Function>
 bool Known(Function& function, const char* name) {
   return EarlySymbol(function, name) != nullptr;
 }
+
+// Size of a System V segment; 0 when the kernel won't say, or must not be asked (a sandbox).
+size_t SegmentSize(int id) {
+  if (!Recording()) return 0;
+  shmid_ds segment = {};
+  return base::Syscall(SYS_shmctl, id, IPC_STAT, &segment) == 0 ? segment.shm_segsz : 0;
+}
+
+void RecordBreak(void* old_break, intptr_t growth, const FrameStart& caller) {
+  if (growth > 0) {
+    RecordMap(Kind::kBreak, RegionKind::kBrk, old_break, static_cast<size_t>(growth), os::ReadTsc(),
+              caller);
+  } else if (growth < 0) {
+    RecordUnmap(Kind::kUnmap, static_cast<char*>(old_break) + growth, static_cast<size_t>(-growth),
+                os::ReadTsc());
+  }
+}
+
+}  // namespace
 
 void* Map(void* start, size_t size, int protection, int flags, int fd, off_t offset,
           const FrameStart& caller) {
@@ -39,21 +59,30 @@ void* Map(void* start, size_t size, int protection, int flags, int fd, off_t off
   return result;
 }
 
-// Size of a System V segment; 0 when the kernel won't say, or must not be asked (a sandbox).
-size_t SegmentSize(int id) {
-  if (!Recording()) return 0;
-  shmid_ds segment = {};
-  return base::Syscall(SYS_shmctl, id, IPC_STAT, &segment) == 0 ? segment.shm_segsz : 0;
-}
-
-void RecordBreak(void* old_break, intptr_t growth, const FrameStart& caller) {
-  if (growth > 0) {
-    RecordMap(Kind::kBreak, RegionKind::kBrk, old_break, static_cast<size_t>(growth), os::ReadTsc(),
-              caller);
+int Unmap(void* start, size_t size) {
+  if (!real_ready.load(std::memory_order_acquire)) {
+    const long error = base::Syscall(SYS_munmap, start, size);
+    if (error == 0) return 0;
+    errno = static_cast<int>(-error);
+    return -1;
   }
+  const uint64_t before = os::ReadTsc();
+  const int result = real.munmap(start, size);
+  if (result == 0) RecordUnmap(Kind::kUnmap, start, size, before);
+  return result;
 }
 
-}  // namespace
+void* Remap(void* old_start, size_t old_size, size_t size, int flags, void* wanted,
+            const FrameStart& caller) {
+  if (!Known(real.mremap, "mremap")) return MAP_FAILED;
+  const uint64_t before = os::ReadTsc();
+  void* result = real.mremap(old_start, old_size, size, flags, wanted);
+  if (result == MAP_FAILED) return result;
+  const bool old_stays = (flags & MREMAP_DONTUNMAP) != 0;
+  RecordRemap(old_start, old_stays ? 0 : old_size, result, size, before, caller);
+  return result;
+}
+
 }  // namespace memagent::capture
 
 using namespace memagent::capture;  // NOLINT: the hooks below are C functions
@@ -71,31 +100,14 @@ MEMAGENT_HOOK void* mmap64(void* start, size_t size, int protection, int flags, 
   return Map(start, size, protection, flags, fd, offset, MEMAGENT_CALLER());
 }
 
-MEMAGENT_HOOK int munmap(void* start, size_t size) {
-  if (!real_ready.load(std::memory_order_acquire)) {
-    const long error = base::Syscall(SYS_munmap, start, size);
-    if (error == 0) return 0;
-    errno = static_cast<int>(-error);
-    return -1;
-  }
-  const uint64_t before = os::ReadTsc();
-  const int result = real.munmap(start, size);
-  if (result == 0) RecordUnmap(Kind::kUnmap, start, size, before);
-  return result;
-}
+MEMAGENT_HOOK int munmap(void* start, size_t size) { return Unmap(start, size); }
 
 MEMAGENT_HOOK void* mremap(void* old_start, size_t old_size, size_t size, int flags, ...) {
   va_list arguments;
   va_start(arguments, flags);
   void* wanted = (flags & MREMAP_FIXED) != 0 ? va_arg(arguments, void*) : nullptr;
   va_end(arguments);
-  if (!Known(real.mremap, "mremap")) return MAP_FAILED;
-  const uint64_t before = os::ReadTsc();
-  void* result = real.mremap(old_start, old_size, size, flags, wanted);
-  if (result != MAP_FAILED) {
-    RecordRemap(old_start, old_size, result, size, before, MEMAGENT_CALLER());
-  }
-  return result;
+  return Remap(old_start, old_size, size, flags, wanted, MEMAGENT_CALLER());
 }
 
 MEMAGENT_HOOK int brk(void* end) {

@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 
 #include "agent/capture/hooks.h"
+#include "agent/capture/mapping_calls.h"
 #include "agent/capture/process_events.h"
 #include "agent/capture/sandbox.h"
 #include "agent/capture/stand_aside.h"
@@ -11,7 +12,7 @@
 namespace memagent::capture {
 namespace {
 
-enum class Concern { kNone, kEnd, kExec, kNamespace, kCredentials, kFilter };
+enum class Concern { kNone, kEnd, kExec, kNamespace, kCredentials, kFilter, kMapping };
 
 Concern ConcernOf(long number, long first) {
   switch (number) {
@@ -32,6 +33,10 @@ Concern ConcernOf(long number, long first) {
     case SYS_setgroups:
     case SYS_capset:
       return Concern::kCredentials;
+    case SYS_mmap:
+    case SYS_munmap:
+    case SYS_mremap:
+      return Concern::kMapping;
     case SYS_seccomp:
       return Concern::kFilter;
     case SYS_prctl:
@@ -50,6 +55,19 @@ long FollowedCredentials(long result) {
   const ProcessEvents* events = process_events.load(std::memory_order_acquire);
   if (result == 0 && events != nullptr) events->credentials_changed();
   return result;
+}
+
+long Mapping(long number, long a, long b, long c, long d, long e, long f,
+             const FrameStart& caller) {
+  auto* const start = reinterpret_cast<void*>(a);
+  const auto size = static_cast<size_t>(b);
+  const auto flags = static_cast<int>(d);
+  if (number == SYS_munmap) return Unmap(start, size);
+  void* result =
+      number == SYS_mmap
+          ? Map(start, size, static_cast<int>(c), flags, static_cast<int>(e), f, caller)
+          : Remap(start, size, static_cast<size_t>(c), flags, reinterpret_cast<void*>(e), caller);
+  return reinterpret_cast<long>(result);
 }
 
 }  // namespace
@@ -78,6 +96,8 @@ long hook_syscall(long number, long a, long b, long c, long d, long e, long f) {
       return FollowedCredentials(call());
     case Concern::kFilter:
       return InstallFilter(number, a, b, c, d, e, f);
+    case Concern::kMapping:
+      return Mapping(number, a, b, c, d, e, f, MEMAGENT_CALLER());
   }
   return call();
 }

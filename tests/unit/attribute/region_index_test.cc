@@ -42,6 +42,57 @@ SiteId SiteAt(const RegionIndex& index, uint64_t page, uint64_t tsc) {
   return region ? region->site : SiteId::kUnknown;
 }
 
+TEST(RegionIndex, BreakEndsAtItsByteAndShrinks) {
+  RegionIndex index;
+  RegionEvent event = Event(Kind::kBreak, 100, 0, 0, kSite);
+  event.start += 100;
+  event.size = 1000;
+  index.Apply(event);
+  event.start += 1000;
+  index.Apply(event);
+  event.kind = Kind::kUnmap;
+  event.start += 600;
+  event.size = 400;
+  index.Apply(event);
+  const RegionCounts& counts = index.counts().at(static_cast<uint32_t>(kSite));
+  EXPECT_EQ(counts.allocations, 2u);
+  EXPECT_EQ(counts.frees, 0u);
+  EXPECT_EQ(counts.bytes_allocated, 2000u);
+  EXPECT_EQ(counts.bytes_freed, 400u);
+}
+
+TEST(RegionIndex, MovedFileMappingIsStillAFileMapping) {
+  RegionIndex index;
+  RegionEvent event = Event(Kind::kMap, 100, 0, 3, kSite);
+  event.region = RegionKind::kFile;
+  index.Apply(event);
+  index.Apply(Remap(200, 0, 3, 10, 3, kOther));
+  EXPECT_EQ(SiteAt(index, 10, 200), kOther);
+  EXPECT_TRUE(index.counts().empty());  // files are not counted
+}
+
+// What munmap by a system call of the program's own has taken away.
+TEST(RegionIndex, WhatTheKernelNoLongerListsHasEnded) {
+  RegionIndex index;
+  index.Apply(Event(Kind::kMap, 100, 0, 10, kSite));
+  index.Apply(Event(Kind::kMap, 100, 20, 5, kOther));
+  index.Apply(Event(Kind::kMap, 300, 30, 1, kOther));  // newer than the list
+  AddressSpace space;
+  space.Load(
+      "700000001000-700000003000 rw-p 00000000 00:00 0\n"
+      "700000006000-70000000f000 rw-p 00000000 00:00 0\n");
+  index.KeepMapped(space, 200);
+  for (const uint64_t page : {0, 3, 5, 20, 24}) {
+    EXPECT_EQ(SiteAt(index, page, 200), SiteId::kUnknown) << page;
+    EXPECT_NE(SiteAt(index, page, 199), SiteId::kUnknown) << page;
+  }
+  for (const uint64_t page : {1, 2, 6, 9}) EXPECT_EQ(SiteAt(index, page, 200), kSite) << page;
+  EXPECT_EQ(SiteAt(index, 30, 300), kOther);
+  EXPECT_EQ(index.counts().at(static_cast<uint32_t>(kSite)).bytes_freed, 4 * kPage);
+  EXPECT_EQ(index.counts().at(static_cast<uint32_t>(kSite)).frees, 0u);
+  EXPECT_EQ(index.counts().at(static_cast<uint32_t>(kOther)).frees, 1u);
+}
+
 TEST(RegionIndex, MappingIsKnownFromItsBirthToItsDeath) {
   RegionIndex index;
   index.Apply(Event(Kind::kMap, 100, 10, 5, kSite));
