@@ -50,6 +50,16 @@ class Aggregator {
   // Pages of [start, start + size) were given back: the next fault there is a first touch again.
   void ForgetPages(uint64_t start, uint64_t size) { touched_.EraseRange(start, size); }
 
+  // The code in [start, end) is gone: what was counted there is counted as frame_of(ip) from now
+  // on.
+  template <typename F>
+  void NameCode(uint64_t start, uint64_t end, F frame_of) {
+    for (auto& [id, site] : sites_) {
+      for (const uint64_t ip : site.CodeIn(start, end))
+        site.RenameCode(ip, kNamedCode | frame_of(ip));
+    }
+  }
+
   ThreadStats& Thread(uint32_t serial);
   SiteStats* FindSite(SiteId site);
   base::HashMap<uint32_t, SiteStats>& sites() { return sites_; }

@@ -19,6 +19,10 @@ struct CellKey {
   auto operator<=>(const CellKey&) const = default;
 };
 
+// Accessing code is known by its address; once its library is gone, by the frame that it was given:
+// kNamedCode | frame id.
+inline constexpr uint64_t kNamedCode = uint64_t{1} << 63;
+
 struct CodeCount {
   uint64_t samples = 0;
   uint64_t remote_samples = 0;
@@ -27,12 +31,12 @@ struct CodeCount {
 struct TouchKey {
   uint32_t thread = 0;
   NodeId cpu_node = NodeId::kUnknown;
-  uint64_t ip = 0;
+  uint64_t ip = 0;  // or kNamedCode | frame id
   auto operator<=>(const TouchKey&) const = default;
 };
 
 struct TouchCount {
-  double pages = 0;     // estimated: one fault stands for the period, and for its share of lost ones
+  double pages = 0;  // estimated: one fault stands for the period, and for its share of lost ones
   uint64_t faults = 0;  // seen
 };
 
@@ -40,11 +44,16 @@ struct SiteStats {
   uint64_t samples = 0;
   std::array<uint64_t, kEvidenceCount> evidence = {};
   base::OrderedMap<CellKey, uint64_t> cells;
-  base::HashMap<uint64_t, CodeCount> code;  // by instruction address
+  base::HashMap<uint64_t, CodeCount> code;  // by instruction address, or as kNamedCode says
   base::OrderedMap<TouchKey, TouchCount> first_touch;
   base::HashMap<uint64_t, NodeId> pages;  // sampled pages and the node each was on when last seen
   uint64_t pages_not_present = 0;
   bool changed = false;  // since the last checkpoint
+
+  // Addresses in [start, end) of accessing and of first touching code.
+  base::Vector<uint64_t> CodeIn(uint64_t start, uint64_t end) const;
+  // Counts what is known as `from` as `to`.
+  void RenameCode(uint64_t from, uint64_t to);
 };
 
 }  // namespace memagent::aggregate

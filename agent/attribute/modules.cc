@@ -76,6 +76,7 @@ void Modules::Notice(const Group& group, Nanos now) {
       continue;
     }
     record.seen = true;
+    record.gone_told = false;
     record.module.unloaded = 0;
     return;
   }

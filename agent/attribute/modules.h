@@ -49,6 +49,16 @@ class Modules final : public StaticNames {
 
   CodeLocation Locate(uint64_t address) const;
 
+  // Calls visit(id, module) for each module that a Refresh found gone, once for each time it went.
+  template <typename Visit>
+  void ForEachNewlyGone(Visit visit) {
+    for (auto& [id, record] : records_) {
+      if (record.module.unloaded == 0 || record.gone_told) continue;
+      record.gone_told = true;
+      visit(id, record.module);
+    }
+  }
+
   // The variable at a run-time address. The views live as long as this object.
   StaticObject Find(uint64_t address) override;
 
@@ -76,6 +86,7 @@ class Modules final : public StaticNames {
   struct Record {
     Module module;
     bool seen = false;          // by the refresh that is going on
+    bool gone_told = false;     // to ForEachNewlyGone
     bool objects_read = false;  // the two below: on first use
     base::Vector<os::ElfObject> objects;
     base::Vector<os::ElfRange> sections;

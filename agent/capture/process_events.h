@@ -23,6 +23,9 @@ struct ProcessEvents {
   // The calling thread's credentials changed, and with them the process's: the drain thread, which
   // libc does not know, takes them too.
   void (*credentials_changed)();
+  // Around the unloading of a library: the drain thread takes what refers to its code, and then knows
+  // that other code may come to its place. Waits for it, for a bounded time.
+  void (*code_changing)();
   // Handlers in place of fatal default dispositions, as the option signals= says (fatal_signals.h).
   void (*cover_signals)();
 };

@@ -115,6 +115,7 @@ void CountUncached(const WalkResult& walk) {
 [[gnu::noinline, gnu::cold]] void StartOver(StackCache& cache, uint64_t generation) {
   cache.generation = generation;
   cache.shapes.Forget();
+  cache.interned_count = 0;
   cache.pages = {};
   cache.pages.thread_pointer = ThreadPointer();
 }

@@ -3,11 +3,12 @@
 #include <atomic>
 
 #include "agent/base/arena.h"
+#include "agent/capture/unwind_objects.h"
 
 namespace memagent::capture {
 namespace {
 
-// Parent, the low half of pc, and the high half with two flags. The flags are stored last, with
+// Parent, the low half of pc, and the high half with flags. The flags are stored last, with
 // release: a reader that sees kReady sees the rest. `first_child` is set once: most nodes have one
 // child only, and that one is found without the hash table (of 960,000 nodes of a clang run about
 // one in six is in the table). New nodes of one stack are neighbours in memory.
@@ -20,6 +21,9 @@ struct alignas(16) Node {
 constexpr uint32_t kReady = uint32_t{1} << 31;
 constexpr uint32_t kCut = uint32_t{1} << 30;
 constexpr uint32_t kPcHighMask = 0xffff;
+// 0, or the identity of the library that the frame was in when that was unloaded.
+constexpr unsigned kRetiredShift = 16;
+constexpr uint32_t kRetiredMask = kUnknownCode << kRetiredShift;
 
 constexpr uint32_t kChunkNodes = uint32_t{1} << 16;
 constexpr size_t kChunks = (size_t{kMaxStackNodes} + kChunkNodes) / kChunkNodes;
@@ -89,6 +93,7 @@ struct NodeValue {
   uint32_t parent;
   uintptr_t pc;
   bool cut;
+  uint32_t retired;
 };
 bool Read(uint32_t id, NodeValue& value) {
   const Node* node = NodeAt(id);
@@ -98,6 +103,7 @@ bool Read(uint32_t id, NodeValue& value) {
   value.parent = node->parent.load(std::memory_order_relaxed);
   value.pc = uint64_t{high & kPcHighMask} << 32 | node->pc_low.load(std::memory_order_relaxed);
   value.cut = (high & kCut) != 0;
+  value.retired = (high & kRetiredMask) >> kRetiredShift;
   return true;
 }
 
@@ -127,9 +133,17 @@ uint32_t NewNode(uint32_t parent, uintptr_t pc) {
 // Instead of an id: the frame is nowhere and there is no room for its node.
 constexpr uint32_t kNoRoom = ~uint32_t{0};
 
+// A retired frame is looked up again: it comes back when its library does.
+[[gnu::noinline, gnu::cold]] bool ComesBack(uint32_t id, const NodeValue& value) {
+  if (value.retired == kUnknownCode || CodeIdentity(value.pc - 1) != value.retired) return false;
+  NodeAt(id)->pc_high_and_flags.fetch_and(~kRetiredMask, std::memory_order_acq_rel);
+  return true;
+}
+
 bool IsNode(uint32_t id, uint32_t parent, uintptr_t pc) {
   NodeValue value{};
-  return Read(id, value) && value.parent == parent && value.pc == pc;
+  if (!Read(id, value) || value.parent != parent || value.pc != pc) return false;
+  return value.retired == 0 || ComesBack(id, value);
 }
 
 // Takes the place of `parent`'s first child for `pc`, or finds that it is `pc`'s already. Returns
@@ -214,6 +228,16 @@ bool ReadStackNode(StackId id, StackNode& node) {
 bool StackWasCut(StackId id) {
   NodeValue value{};
   return Read(static_cast<uint32_t>(id), value) && value.cut;
+}
+
+void RetireFrames(uintptr_t start, uintptr_t end, uint32_t identity) {
+  const uint32_t count = StackCount();
+  for (uint32_t id = 1; id <= count; ++id) {
+    NodeValue value{};
+    const bool inside = Read(id, value) && value.pc - 1 - start < end - start;
+    if (!inside || value.retired != 0 || IsMarker(value)) continue;
+    NodeAt(id)->pc_high_and_flags.fetch_or(identity << kRetiredShift, std::memory_order_acq_rel);
+  }
 }
 
 uint32_t StackCount() {

@@ -6,8 +6,10 @@
 //    3      2    work+0x12          stack "work < main < _start"
 //
 // 147,000 distinct stacks of a clang run are 1.43 million nodes here (23 MB) instead of 7.4 million
-// frames stored flat (59 MB). Nodes are never removed. Any thread may add or read; no locks. A
-// thread killed or lost by fork while adding leaves at most one unreadable id.
+// frames stored flat (59 MB). Nodes are never removed, but those of a library that was unloaded are
+// retired: another library in its place gets nodes of its own, the same one gets them back. Any
+// thread may add or read; no locks. A thread killed or lost by fork while adding leaves at most one
+// unreadable id.
 #ifndef MEMAGENT_AGENT_CAPTURE_STACK_TRIE_H_
 #define MEMAGENT_AGENT_CAPTURE_STACK_TRIE_H_
 
@@ -38,6 +40,10 @@ bool ReadStackNode(StackId id, StackNode& node);
 
 // Deeper than kMaxStackDepth, or the walk could not continue.
 bool StackWasCut(StackId id);
+
+// Retires the nodes of return addresses into [start, end), where the library with this CodeIdentity
+// (unwind_objects.h) was. Calling thread: the drain thread.
+void RetireFrames(uintptr_t start, uintptr_t end, uint32_t identity);
 
 // Ids are 1..StackCount(), dense.
 uint32_t StackCount();

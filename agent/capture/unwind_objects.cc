@@ -64,6 +64,31 @@ std::span<const ElfW(Phdr)> ProgramHeaders(const CodeObject& object) {
   return {reinterpret_cast<const ElfW(Phdr)*>(object.start + elf->e_phoff), elf->e_phnum};
 }
 
+uint32_t RoundUp4(uint32_t value) { return (value + 3) & ~uint32_t{3}; }
+
+// The build id in a note segment; empty: none.
+std::span<const uint8_t> BuildIdIn(std::span<const uint8_t> notes) {
+  while (notes.size() >= sizeof(ElfW(Nhdr))) {
+    ElfW(Nhdr) note;
+    std::memcpy(&note, notes.data(), sizeof(note));
+    const size_t contents = sizeof(note) + size_t{RoundUp4(note.n_namesz)};
+    const size_t end = contents + RoundUp4(note.n_descsz);
+    if (end > notes.size()) return {};
+    const bool gnu = note.n_namesz == 4 && std::memcmp(&notes[sizeof(note)], ELF_NOTE_GNU, 4) == 0;
+    if (gnu && note.n_type == NT_GNU_BUILD_ID) return notes.subspan(contents, note.n_descsz);
+    notes = notes.subspan(end);
+  }
+  return {};
+}
+
+// Run-time address minus ELF address; the first PT_LOAD is the lowest (ELF, PT_LOAD).
+uintptr_t BiasOf(const CodeObject& object, std::span<const ElfW(Phdr)> headers) {
+  for (const ElfW(Phdr) & header : headers) {
+    if (header.p_type == PT_LOAD) return object.start - (header.p_vaddr & ~(kPageSize - 1));
+  }
+  return object.start;
+}
+
 MemoryView ViewOf(uintptr_t start, uintptr_t end) {
   return {{reinterpret_cast<const uint8_t*>(start), end - start}, start};
 }
@@ -81,12 +106,7 @@ std::optional<CodeObject> FindCodeObject(uintptr_t ip) {
 
 MemoryView SegmentOf(const CodeObject& object, uintptr_t address) {
   const auto headers = ProgramHeaders(object);
-  uintptr_t bias = object.start;
-  for (const ElfW(Phdr) & header : headers) {  // the first PT_LOAD is the lowest (ELF, PT_LOAD)
-    if (header.p_type != PT_LOAD) continue;
-    bias -= header.p_vaddr & ~(kPageSize - 1);
-    break;
-  }
+  const uintptr_t bias = BiasOf(object, headers);
   for (const ElfW(Phdr) & header : headers) {
     const uintptr_t start = bias + header.p_vaddr;
     if (header.p_type == PT_LOAD && address - start < header.p_filesz) {
@@ -95,6 +115,29 @@ MemoryView SegmentOf(const CodeObject& object, uintptr_t address) {
   }
   if (!headers.empty() || address < object.start || address >= object.end) return {};
   return ViewOf(address, object.end);  // headers elsewhere: trust the mapping
+}
+
+uint32_t IdentityOfBuildId(std::span<const uint8_t> build_id) {
+  uint32_t first = 0;
+  if (build_id.size() < sizeof(first)) return kUnknownCode;
+  std::memcpy(&first, build_id.data(), sizeof(first));
+  return 1 + first % (kUnknownCode - 1);
+}
+
+uint32_t CodeIdentity(uintptr_t ip) {
+  const auto object = FindCodeObject(ip);
+  if (!object) return kUnknownCode;
+  const auto headers = ProgramHeaders(*object);
+  const uintptr_t bias = BiasOf(*object, headers);
+  for (const ElfW(Phdr) & header : headers) {
+    if (header.p_type != PT_NOTE) continue;
+    const uintptr_t start = bias + header.p_vaddr;
+    const MemoryView notes = SegmentOf(*object, start).From(start);
+    if (notes.bytes.size() < header.p_memsz) continue;
+    const auto build_id = BuildIdIn(notes.bytes.first(header.p_memsz));
+    if (!build_id.empty()) return IdentityOfBuildId(build_id);
+  }
+  return kUnknownCode;
 }
 
 void TakeObjectSnapshot() {

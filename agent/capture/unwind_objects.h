@@ -31,6 +31,15 @@ MemoryView SegmentOf(const CodeObject& object, uintptr_t address);
 void TakeObjectSnapshot();
 std::optional<CodeObject> FindInSnapshot(uintptr_t ip);
 
+// A number for the build id of the object that `ip` lies in, for telling one library from another
+// that was loaded in its place: 1 .. kUnknownCode - 1, or kUnknownCode where there is no build id.
+// Reads loaded headers only. Calling thread: any, also in a hook.
+uint32_t CodeIdentity(uintptr_t ip);
+inline constexpr uint32_t kUnknownCode = (uint32_t{1} << 14) - 1;
+
+// The same of a build id's bytes.
+uint32_t IdentityOfBuildId(std::span<const uint8_t> build_id);
+
 }  // namespace memagent::capture
 
 #endif  // MEMAGENT_AGENT_CAPTURE_UNWIND_OBJECTS_H_

@@ -54,12 +54,17 @@ bool Checkpoint::IsOvergrown() const {
   return size > kRewriteFloorBytes && size > kRewriteFactor * compact_bytes_;
 }
 
+uint32_t Checkpoint::FrameOfCode(uint64_t code) {
+  if ((code & aggregate::kNamedCode) == 0) return from_.stacks.FrameOf(code, true);
+  return static_cast<uint32_t>(code & ~aggregate::kNamedCode);
+}
+
 // Every code address that the totals will name becomes a frame before they are written.
 void Checkpoint::NoteCodeFrames() {
   for (auto& [id, site] : from_.aggregator.sites()) {
     if (!site.changed && !everything_) continue;
-    for (const auto& [ip, count] : site.code) from_.stacks.FrameOf(ip, true);
-    for (const auto& [key, touch] : site.first_touch) from_.stacks.FrameOf(key.ip, true);
+    for (const auto& [ip, count] : site.code) FrameOfCode(ip);
+    for (const auto& [key, touch] : site.first_touch) FrameOfCode(key.ip);
   }
 }
 
@@ -117,10 +122,10 @@ void Checkpoint::WriteSiteTotal(SiteId site, const attribute::RegionCounts& coun
       cells.push_back({key.thread, key.cpu_node, key.memory_node, samples});
     }
     for (const auto& [ip, count] : stats->code) {
-      code.push_back({from_.stacks.FrameOf(ip, true), count.samples, count.remote_samples});
+      code.push_back({FrameOfCode(ip), count.samples, count.remote_samples});
     }
     for (const auto& [key, touch] : stats->first_touch) {
-      touches.push_back({key.thread, key.cpu_node, from_.stacks.FrameOf(key.ip, true),
+      touches.push_back({key.thread, key.cpu_node, FrameOfCode(key.ip),
                          static_cast<uint64_t>(touch.pages + 0.5), touch.faults});
     }
     base::OrderedMap<NodeId, uint64_t> by_node;

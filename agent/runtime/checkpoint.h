@@ -85,6 +85,8 @@ class Checkpoint {
   void WriteSiteTotal(SiteId site, const attribute::RegionCounts& counts);
   void WriteEvents();
   void WriteReservoir();
+  // Of an address, or of what SiteStats keeps in its place.
+  uint32_t FrameOfCode(uint64_t code);
   void NoteCodeFrames();
 
   CheckpointSources from_;

@@ -153,6 +153,7 @@ int DrainLoop::Run() {
     Tick();
     ServeEndRequests();
     ServeCredentialRequests();
+    ServeCodeChanges();
     if (control_.pause_requested.load(std::memory_order_acquire)) {
       CreateProfile();
       break;
@@ -246,10 +247,7 @@ void DrainLoop::Housekeep() {
   LearnLateFacts();
   if (tick_ % kJitterTicks == 0) observation_.JitterPeriods();
   if (tick_ % kNameTicks == 1) observation_.RefreshNames();
-  if (pipeline_.unloads_seen() != capture::UnloadCount()) {
-    pipeline_.ForgetCode(capture::UnloadCount());
-    attributor_.Refresh();
-  }
+  if (pipeline_.unloads_seen() != capture::UnloadCount()) FollowCode();
   if (!skid_tried_ && selection_.engine == EngineKind::kSoftware &&
       now > started_ + kCalibrateAfterNanos) {
     skid_tried_ = true;
@@ -272,13 +270,11 @@ void DrainLoop::ServeEndRequests() {
 }
 
 void DrainLoop::ServeCredentialRequests() {
-  const uint32_t wanted = control_.credentials_wanted.load(std::memory_order_acquire);
-  if (wanted == control_.credentials_taken.load(std::memory_order_relaxed)) return;
-  CreateProfile();
-  checkpoint_.GiveFileTo(control_.credentials);
-  TakeCredentials(control_.credentials);
-  control_.credentials_taken.store(wanted, std::memory_order_release);
-  FutexWakeAll(control_.credentials_taken);
+  control_.credentials_request.Serve([this] {
+    CreateProfile();
+    checkpoint_.GiveFileTo(control_.credentials);
+    TakeCredentials(control_.credentials);
+  });
 }
 
 // With fewer rights, or in another mount namespace, the profile could no longer be created where it
@@ -287,6 +283,19 @@ void DrainLoop::CreateProfile() {
   if (!checkpoint_.path().empty()) return;
   LearnLateFacts();
   WriteCheckpoint(nullptr);
+}
+
+void DrainLoop::ServeCodeChanges() {
+  control_.code_changes.Serve([this] {
+    Tick();
+    FollowCode();
+  });
+}
+
+void DrainLoop::FollowCode() {
+  pipeline_.ForgetCode(capture::UnloadCount());
+  attributor_.Refresh();
+  SettleGoneModules(modules_, aggregator_, stacks_);
 }
 
 void DrainLoop::LearnLateFacts() {
@@ -314,6 +323,7 @@ void DrainLoop::Finish(const char* how) {
   } else {
     TakeRegionEvents();
   }
+  control_.code_changes.NoteUnobserved(log_);
   WriteCheckpoint(how);
   Announce(how);
 }

@@ -43,6 +43,8 @@ class DrainLoop {
   void TakeRegionEvents();
   void ServeEndRequests();
   void ServeCredentialRequests();
+  void ServeCodeChanges();
+  void FollowCode();
   void CreateProfile();
   void Sleep();
   void Housekeep();

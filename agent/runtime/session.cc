@@ -102,13 +102,14 @@ void ResumeDrain() {
 void FollowCredentials() {
   if (control.pid != Pid() || control.drain_tid.load(std::memory_order_acquire) == 0) return;
   ReadCredentials(control.credentials);
-  const uint32_t mine = control.credentials_wanted.fetch_add(1, std::memory_order_acq_rel) + 1;
-  capture::WakeDrain();
-  for (int millis = 0; millis < kPauseMillis; ++millis) {
-    const uint32_t taken = control.credentials_taken.load(std::memory_order_acquire);
-    if (taken >= mine) return;
-    FutexWait(control.credentials_taken, taken, 1'000'000);
-  }
+  control.credentials_request.Await(kPauseMillis);
+}
+
+void FollowCode() {
+  if (control.pid != Pid() || control.drain_tid.load(std::memory_order_acquire) == 0) return;
+  ++ledger::thread_state.depth;
+  control.code_changes.Announce();
+  --ledger::thread_state.depth;
 }
 
 bool KeepFromChildren() { return settings.options.follow.view() != "exec"; }
@@ -117,9 +118,9 @@ void CoverSignals() {
   if (settings.options.signals.view() == "finish") capture::CoverFatalSignals(control.pid);
 }
 
-constexpr capture::ProcessEvents kEvents = {EndSession,  EndSessionDying, KeepFromChildren,
-                                            PauseDrain,  ResumeDrain,     FollowCredentials,
-                                            CoverSignals};
+constexpr capture::ProcessEvents kEvents = {EndSession, EndSessionDying, KeepFromChildren,
+                                            PauseDrain, ResumeDrain,     FollowCredentials,
+                                            FollowCode, CoverSignals};
 
 // Asks the drain thread to finish and waits for it.
 void AskToFinish(uint32_t request, uint64_t millis) {

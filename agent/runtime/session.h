@@ -15,7 +15,9 @@
 #include <cstring>
 #include <string_view>
 
+#include "agent/runtime/code_changes.h"
 #include "agent/runtime/credentials.h"
+#include "agent/runtime/request.h"
 #include "agent/runtime/settings.h"
 
 namespace memagent::runtime {
@@ -32,13 +34,13 @@ struct SessionControl {
   std::atomic<uint32_t> end_done{0};  // futex: requests that have been served
   std::atomic<int32_t> drain_tid{0};  // the kernel clears it when the drain thread is gone
   Credentials credentials;            // what the drain thread is to take
-  std::atomic<uint32_t> credentials_wanted{0};  // number of requests
-  std::atomic<uint32_t> credentials_taken{0};   // futex: requests served
-  std::atomic<bool> pause_requested{false};     // the drain thread is to end, and may come back
-  std::atomic<bool> loop_taken{false};          // a host thread has sent the drain thread away, or
-                                                // does its work
-  void* loop = nullptr;                         // its DrainLoop, kept while it is away
-  std::atomic<bool> loop_is_idle{false};        // no thread runs it and it holds no descriptor
+  Request credentials_request;
+  CodeChanges code_changes;
+  std::atomic<bool> pause_requested{false};  // the drain thread is to end, and may come back
+  std::atomic<bool> loop_taken{false};       // a host thread has sent the drain thread away, or
+                                             // does its work
+  void* loop = nullptr;                      // its DrainLoop, kept while it is away
+  std::atomic<bool> loop_is_idle{false};     // no thread runs it and it holds no descriptor
   // What the host thread says on stderr for the drain thread, before end_done is raised.
   char announcement[1024] = {};
 
@@ -57,8 +59,8 @@ void StartSession();
 void EndSession(const char* how);
 inline constexpr uint64_t kEndMillis = 5000;
 
-// The same for a process that a signal is about to kill: the supervisor that sent it does not wait long.
-// Calling thread: any, in a signal handler; without a drain thread nothing can be done.
+// The same for a process that a signal is about to kill: the supervisor that sent it does not wait
+// long. Calling thread: any, in a signal handler; without a drain thread nothing can be done.
 void EndSessionDying(const char* how);
 inline constexpr uint64_t kDyingMillis = 1000;
 

@@ -19,6 +19,10 @@ uint32_t StackExport::FrameOf(uint64_t pc, bool is_instruction) {
   // A return address may be one past the end of its module's last function.
   attribute::CodeLocation place = modules_.Locate(is_instruction ? pc : pc - 1);
   if (!is_instruction) ++place.address;
+  return FrameAt(place, is_instruction);
+}
+
+uint32_t StackExport::FrameAt(const attribute::CodeLocation& place, bool is_instruction) {
   uint32_t& id = frame_ids_[KeyOf(place, is_instruction)];
   if (id == 0) {
     frames_.push_back({place.module, place.address, is_instruction});

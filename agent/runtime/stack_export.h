@@ -24,6 +24,8 @@ class StackExport {
   // Frame of a code address: an instruction, or a return address.
   uint32_t FrameOf(uint64_t pc, bool is_instruction);
 
+  uint32_t FrameAt(const attribute::CodeLocation& place, bool is_instruction);
+
   // Profile id of a stack; 0 when the trie does not know it.
   uint32_t StackOf(StackId stack) const;
 

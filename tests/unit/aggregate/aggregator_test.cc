@@ -39,6 +39,28 @@ TEST(Aggregator, SampleIsBookedOnItsSiteThreadCodeAndCell) {
   EXPECT_EQ(aggregator.reservoir().kept().size(), 2u);
 }
 
+TEST(Aggregator, CodeThatIsGoneIsCountedUnderItsFrame) {
+  Aggregator aggregator(10);
+  aggregator.AddSample(Sample(0x500010));
+  aggregator.AddSample(Sample(0x600000));  // past the end
+  ResolvedSample fault = Sample(0x500010, 0x20000);
+  aggregator.AddFault(fault);
+  const auto name = [&] {
+    aggregator.NameCode(0x500000, 0x600000, [](uint64_t ip) { return ip == 0x500010 ? 7 : 9; });
+  };
+  name();
+  aggregator.AddSample(Sample(0x500010));  // other code at the same place
+  const SiteStats& site = *aggregator.FindSite(kSite);
+  EXPECT_EQ(site.code.at(kNamedCode | 7).samples, 1u);
+  EXPECT_EQ(site.code.at(0x500010).samples, 1u);
+  EXPECT_EQ(site.code.at(0x600000).samples, 1u);
+  ASSERT_EQ(site.first_touch.size(), 1u);
+  EXPECT_EQ(site.first_touch.begin()->first.ip, kNamedCode | 7);
+  EXPECT_EQ(site.first_touch.begin()->second.faults, 1u);
+  name();
+  EXPECT_EQ(site.code.at(kNamedCode | 7).samples, 2u);  // the same library was there again
+}
+
 TEST(Aggregator, UnknownNodeIsNeitherLocalNorRemote) {
   Aggregator aggregator(10);
   ResolvedSample sample = Sample();

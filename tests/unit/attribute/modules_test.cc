@@ -157,6 +157,28 @@ TEST(Modules, AddressReusedByAnotherFileBelongsToTheNewOne) {
   EXPECT_EQ(modules.Locate(0x12000).module, 1u);
 }
 
+TEST(Modules, EachTimeAModuleGoesIsToldOnce) {
+  constexpr std::string_view kLoaded =
+      "7f0000000000-7f0000001000 r-xp 00000000 fe:00 77  /nowhere/plugin.so\n";
+  Modules modules;
+  std::vector<uint32_t> gone;
+  const auto tell = [&] {
+    modules.ForEachNewlyGone([&](uint32_t id, const Module&) { gone.push_back(id); });
+  };
+  modules.Refresh(kLoaded, 1);
+  tell();
+  EXPECT_TRUE(gone.empty());
+  modules.Refresh("", 2);
+  tell();
+  modules.Refresh("", 3);
+  tell();
+  EXPECT_EQ(gone, (std::vector<uint32_t>{1}));
+  modules.Refresh(kLoaded, 4);
+  modules.Refresh("", 5);
+  tell();
+  EXPECT_EQ(gone, (std::vector<uint32_t>{1, 1}));
+}
+
 TEST(Modules, OneFileLoadedTwiceIsTwoModules) {
   Modules modules;
   modules.Refresh(

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "agent/capture/unwind_objects.h"
 #include "tests/unit/capture/stack_oracle.h"
 
 namespace memagent::capture {
@@ -83,6 +84,32 @@ TEST(StackTrie, ThreadsAgreeOnIds) {
   }
   for (std::thread& thread : threads) thread.join();
   for (const auto& other : ids) EXPECT_EQ(other, ids[0]);
+}
+
+TEST(StackTrie, RetiredFrameIsReplacedAndStaysReadable) {
+  const StackId root = InternFrame(StackId::kNone, 0x7a0000);
+  const StackId old_id = InternFrame(root, 0x7b0100);
+  const StackId beside = InternFrame(root, 0x7c0001);
+  RetireFrames(0x7b0000, 0x7c0000, 5);  // no library with that identity is there now
+  const StackId fresh = InternFrame(root, 0x7b0100);
+  EXPECT_NE(fresh, old_id);
+  EXPECT_EQ(InternFrame(root, 0x7b0100), fresh);
+  EXPECT_EQ(InternFrame(root, 0x7c0001), beside);  // its call is at 0x7c0000
+  StackNode node;
+  ASSERT_TRUE(ReadStackNode(old_id, node));
+  EXPECT_EQ(node.pc, 0x7b0100u);
+  EXPECT_EQ(node.parent, root);
+}
+
+TEST(StackTrie, FrameComesBackWithItsLibrary) {
+  const auto pc = reinterpret_cast<uintptr_t>(&InternFrame) + 8;
+  const uint32_t identity = CodeIdentity(pc);
+  if (identity == kUnknownCode) GTEST_SKIP() << "this program has no build id";
+  const StackId frame = InternFrame(StackId::kNone, pc);
+  RetireFrames(pc - 8, pc + 8, identity);
+  EXPECT_EQ(InternFrame(StackId::kNone, pc), frame);
+  RetireFrames(pc - 8, pc + 8, kUnknownCode);  // of a library without a build id: never the same
+  EXPECT_NE(InternFrame(StackId::kNone, pc), frame);
 }
 
 // In a child, because a full trie stays full.
