@@ -50,7 +50,7 @@ using namespace memagent::capture;  // NOLINT: the hooks below are C functions
 // Variadic for the compiler only: the kernel's arguments are longs in registers.
 MEMAGENT_HOOK int prctl(int option, unsigned long b, unsigned long c, unsigned long d,
                         unsigned long e) {
-  if (!RealReady() || real.prctl == nullptr) return -1;
+  if (EarlySymbol(real.prctl, "prctl") == nullptr) return -1;
   if (option != PR_SET_SECCOMP) return real.prctl(option, b, c, d, e);
   return static_cast<int>(Sandboxed([=] { return long{real.prctl(option, b, c, d, e)}; }));
 }

@@ -75,11 +75,12 @@ long Mapping(long number, long a, long b, long c, long d, long e, long f,
 
 using namespace memagent::capture;  // NOLINT: the hook below is a C function
 
+// Allocators that initialise come here (jemalloc), so only this one function is looked up.
 // Variadic for the compiler only: the kernel's arguments are longs in registers.
 MEMAGENT_HOOK long hook_syscall(long number, long a, long b, long c, long d, long e,
                                 long f) asm("syscall");
 long hook_syscall(long number, long a, long b, long c, long d, long e, long f) {
-  if (!RealReady() || real.syscall == nullptr) return -1;
+  if (EarlySymbol(real.syscall, "syscall") == nullptr) return -1;
   const auto call = [=] { return real.syscall(number, a, b, c, d, e, f); };
   switch (ConcernOf(number, a)) {
     case Concern::kNone:

@@ -103,7 +103,7 @@ def a_library_in_the_place_of_another_is_told_apart(folder):
             reads = sum(code['samples'] for site in sites for code in site['code']
                         if harness.plain_name(code['function']) == f'read_in_{twin}')
             samples = harness.total(sites, 'samples')
-            print(f'{twin}: {samples} samples, {reads} in read_in_{twin}')
+            print(f'{twin}: {samples} samples, {reads} in read_in_{twin}; {harness.evidence_text(parsed)}')
             assert samples > 50 and reads > 0.8 * samples
 
 
