@@ -37,6 +37,14 @@ aggregate::Accounting LivingUntracked(const ledger::ThreadRecord* record) {
   return accounting;
 }
 
+base::Vector<profile::PagesData> PagesByNode(const aggregate::SiteStats& stats) {
+  base::OrderedMap<NodeId, uint64_t> by_node;
+  for (const auto& [page, node] : stats.pages) ++by_node[node];
+  base::Vector<profile::PagesData> pages;
+  for (const auto& [node, count] : by_node) pages.push_back({node, count});
+  return pages;
+}
+
 }  // namespace
 
 void Checkpoint::StartOver() {
@@ -128,9 +136,7 @@ void Checkpoint::WriteSiteTotal(SiteId site, const attribute::RegionCounts& coun
       touches.push_back({key.thread, key.cpu_node, FrameOfCode(key.ip),
                          static_cast<uint64_t>(touch.pages + 0.5), touch.faults});
     }
-    base::OrderedMap<NodeId, uint64_t> by_node;
-    for (const auto& [page, node] : stats->pages) ++by_node[node];
-    for (const auto& [node, count] : by_node) pages.push_back({node, count});
+    pages = PagesByNode(*stats);
   }
   total.cells = cells;
   total.code = code;

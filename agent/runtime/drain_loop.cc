@@ -286,13 +286,11 @@ void DrainLoop::CreateProfile() {
 }
 
 void DrainLoop::ServeCodeChanges() {
-  control_.code_changes.Serve([this] {
-    Tick();
-    FollowCode();
-  });
+  control_.code_changes.Serve([this] { FollowCode(); });
 }
 
 void DrainLoop::FollowCode() {
+  Tick();
   pipeline_.ForgetCode(capture::UnloadCount());
   attributor_.Refresh();
   SettleGoneModules(modules_, aggregator_, stacks_);
