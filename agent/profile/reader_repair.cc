@@ -1,4 +1,5 @@
-// After merging: no id of a Profile leads out of its table.
+// After merging: no id of a Profile leads out of its table, and its one floating-point number is a
+// rate.
 #include <algorithm>
 
 #include "agent/profile/reader_merge.h"
@@ -11,6 +12,7 @@ class Repair {
   explicit Repair(Profile& profile) : p_(profile) {}
 
   void All() {
+    for (v1::Engine& engine : *p_.header.mutable_engines()) FixRate(engine);
     for (v1::Module& module : p_.modules) Fix(module, &v1::Module::path, &v1::Module::set_path);
     for (Thread& thread : p_.threads) FixThread(thread);
     for (Frame& frame : p_.frames) {
@@ -34,6 +36,12 @@ class Repair {
     return 0;
   }
   uint32_t Valid(uint32_t id, size_t size) { return id < size ? id : Bad(); }
+
+  // Not a number, negative, or more than anybody samples: then it is as good as not given.
+  static void FixRate(v1::Engine& engine) {
+    constexpr double kMostHz = 1e12;
+    if (!(engine.rate_hz() >= 0 && engine.rate_hz() <= kMostHz)) engine.set_rate_hz(0);
+  }
 
   // Fixes a string id behind a getter and a setter of a generated message.
   template <typename Message>
