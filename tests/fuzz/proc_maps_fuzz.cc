@@ -1,8 +1,7 @@
-// The parsers of /proc/PID/maps and numa_maps: what they accept keeps their promises.
+// The parser of /proc/PID/maps: what it accepts keeps its promises.
 #include <algorithm>
 #include <cstdlib>
 
-#include "agent/os/page_nodes.h"
 #include "agent/os/proc_maps.h"
 #include "tests/support/fuzz_seeds.h"
 
@@ -11,8 +10,7 @@ extern "C" void FuzzSeeds(memagent::testing::SeedList& seeds) {
        {"7f1200000000-7f1200021000 r-xp 0001a000 fe:01 1234                      "
         "/usr/lib/libm.so.6\n",
         "7ffd00000000-7ffd00021000 rw-p 00000000 00:00 0                          [stack]\n",
-        "1000-2000 r--s 0 0:0 7    /tmp/a b (deleted)\n2000-3000 ---p 00000000 00:00 0 \n",
-        "7f1200000000 default file=/usr/lib/x mapped=3 active=0 N0=2 N1=1 kernelpagesize_kB=4\n"}) {
+        "1000-2000 r--s 0 0:0 7    /tmp/a b (deleted)\n2000-3000 ---p 00000000 00:00 0 \n"}) {
     memagent::testing::AddSeed(seeds, text);
   }
 }
@@ -30,7 +28,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     }
   });
   if (good + bad > static_cast<size_t>(std::count(text.begin(), text.end(), '\n')) + 1) abort();
-  const auto numa = memagent::os::ParseNumaMapsLine(text);
-  if (numa && static_cast<int>(numa->only_node) < -1) abort();
   return 0;
 }

@@ -3,6 +3,7 @@
 #ifndef MEMAGENT_TESTS_SUPPORT_FUZZ_SEEDS_H_
 #define MEMAGENT_TESTS_SUPPORT_FUZZ_SEEDS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,12 @@ using SeedList = std::vector<std::vector<uint8_t>>;
 
 inline void AddSeed(SeedList& seeds, std::string_view text) {
   seeds.emplace_back(text.begin(), text.end());
+}
+
+// A literal with zero bytes in it.
+template <size_t kSize>
+void AddBytes(SeedList& seeds, const char (&literal)[kSize]) {
+  AddSeed(seeds, std::string_view(literal, kSize - 1));
 }
 
 }  // namespace memagent::testing
