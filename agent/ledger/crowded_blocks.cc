@@ -1,8 +1,11 @@
 #include "agent/ledger/crowded_blocks.h"
 
+#include <sys/mman.h>
+
 #include <atomic>
 
 #include "agent/base/arena.h"
+#include "agent/base/syscall.h"
 
 namespace memagent::ledger {
 namespace {
@@ -24,13 +27,20 @@ Entry* Table() {
   if (entries != nullptr) return entries;
   auto* fresh = static_cast<Entry*>(base::MapPages(kEntries * sizeof(Entry)));
   if (fresh == nullptr) return nullptr;
+  // As much of the table is used as of the heap: no 2 MiB pages of mostly nothing.
+  base::Syscall(SYS_madvise, fresh, kEntries * sizeof(Entry), MADV_NOHUGEPAGE);
   if (table.compare_exchange_strong(entries, fresh, std::memory_order_acq_rel)) return fresh;
   base::UnmapPages(fresh, kEntries * sizeof(Entry));
   return entries;
 }
 
-// Fibonacci hashing: the multiplier is 2^64 divided by the golden ratio.
-uint64_t PlaceOf(uint64_t start) { return (start >> 3) * 0x9e3779b97f4a7c15ull >> 44; }
+// Neighbours in a region of 8 MiB stay neighbours here: a page of heap touches two of the table,
+// and an address that comes back finds its own erased entry, so that these don't spread. Where a
+// region begins is hashed (Fibonacci: the multiplier is 2^64 divided by the golden ratio).
+uint64_t PlaceOf(uint64_t start) {
+  constexpr int kRegionBits = 23;  // 2^20 entries of 8 bytes of heap
+  return (start >> 3) + ((start >> kRegionBits) * 0x9e3779b97f4a7c15ull >> 44);
+}
 
 Entry& At(Entry* entries, uint64_t start, uint64_t probe) {
   return entries[(PlaceOf(start) + probe) % kEntries];

@@ -2,9 +2,9 @@
 // (jemalloc, tcmalloc, mimalloc) start two or more blocks in one granule of 32 bytes.
 //
 // An open-addressing table by start address: 2^20 entries of 16 bytes, mapped on first use, so that
-// programs on glibc's malloc never pay for it. Such blocks are at most 62 bytes long, so the second
-// word has the shadow slot's own layout. Lock-free; a block is inserted and erased by the threads
-// that own it at the time, never by two at once.
+// programs on glibc's malloc never pay for it; resident in proportion to the heap it serves. Such
+// blocks are at most 62 bytes long, so the second word has the shadow slot's own layout. Lock-free;
+// a block is inserted and erased by the threads that own it at the time, never by two at once.
 #ifndef MEMAGENT_AGENT_LEDGER_CROWDED_BLOCKS_H_
 #define MEMAGENT_AGENT_LEDGER_CROWDED_BLOCKS_H_
 

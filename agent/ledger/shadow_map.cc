@@ -17,6 +17,9 @@ constexpr uint64_t kMarkers = kChunkSpan / kMarkerSpan;
 enum class State : uint64_t { kEmpty = 0, kLive = 1, kDead = 2, kSize = 3 };
 constexpr uint64_t kSizeInNextSlot = 63;
 constexpr uint64_t kSizeMask = (uint64_t{1} << 54) - 1;
+// A block behind which another can start in the same granule. Slabs of such blocks hold one size
+// only, so both are this small, and two threads may insert them at the same time.
+constexpr uint64_t kMayShareGranule = kGranule - 8;
 
 struct Slot {
   uint64_t bits;
@@ -267,7 +270,13 @@ InsertResult InsertBlock(uint64_t start, uint64_t size, SiteId site, EventTime n
     next->store(static_cast<uint64_t>(State::kSize) << 54 | (size & kSizeMask),
                 std::memory_order_release);
   }
-  slot->store(Encode(State::kLive, start, size, site, now), std::memory_order_release);
+  const uint64_t bits = Encode(State::kLive, start, size, site, now);
+  if (size > kMayShareGranule) {
+    slot->store(bits, std::memory_order_release);
+  } else if (uint64_t seen = old.bits;
+             !slot->compare_exchange_strong(seen, bits, std::memory_order_acq_rel)) {
+    return InsertCrowdedBlock(start, size, site, now);  // a neighbour was faster
+  }
   if (size >= kLargeBlock) MarkInterior(start, size);
   return InsertResult::kOk;
 }

@@ -21,8 +21,9 @@
 // start without a long walk. A smaller block that crosses such a boundary is found by walking on,
 // since it starts less than kLargeBlock before any address in it.
 //
-// Lock-free: host threads store, the drain thread reads. Two threads never write one slot at the
-// same time, because the allocator never gives one address out twice.
+// Lock-free: host threads store, the drain thread reads. The allocator never gives one address out
+// twice, so two threads write one slot at the same time only when both insert into an empty granule
+// that has room for two blocks: the second then goes to the crowded table.
 #ifndef MEMAGENT_AGENT_LEDGER_SHADOW_MAP_H_
 #define MEMAGENT_AGENT_LEDGER_SHADOW_MAP_H_
 
