@@ -1,5 +1,6 @@
 #include "agent/base/arena.h"
 
+#include <errno.h>
 #include <sys/mman.h>
 
 #include <atomic>
@@ -20,6 +21,23 @@ struct Chunk {
 constinit std::atomic<Chunk*> current_chunk{nullptr};
 constinit std::atomic<size_t> bytes_mapped{0};
 
+// Both return a negative errno on failure.
+#if defined(__SANITIZE_THREAD__)
+// Tests only: TSan takes new memory at an old address for the old memory unless libc mapped it.
+long Map(size_t size) {
+  void* start = mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return start == MAP_FAILED ? -errno : reinterpret_cast<long>(start);
+}
+long Unmap(void* start, size_t size) { return munmap(start, size) == 0 ? 0 : -errno; }
+#else
+long Map(size_t size) {
+  return Syscall(SYS_mmap, nullptr, size, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+}
+long Unmap(void* start, size_t size) { return Syscall(SYS_munmap, start, size); }
+#endif
+
 // A block of `size` bytes at the right alignment inside `chunk`, or nullptr when it is full.
 void* TakeFrom(Chunk* chunk, size_t size, size_t alignment) {
   const size_t padded = size + alignment - 1;
@@ -32,15 +50,14 @@ void* TakeFrom(Chunk* chunk, size_t size, size_t alignment) {
 }  // namespace
 
 void* MapPages(size_t size) {
-  const long result = Syscall(SYS_mmap, nullptr, size, PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  const long result = Map(size);
   if (result < 0 && result > -4096) return nullptr;
   bytes_mapped.fetch_add(size, std::memory_order_relaxed);
   return reinterpret_cast<void*>(result);
 }
 
 void UnmapPages(void* start, size_t size) {
-  Syscall(SYS_munmap, start, size);
+  Unmap(start, size);
   bytes_mapped.fetch_sub(size, std::memory_order_relaxed);
 }
 
