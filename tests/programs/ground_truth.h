@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 
 namespace ground_truth {
@@ -34,6 +35,19 @@ inline T* Kept(void* block) {
 // bits.
 inline uint64_t NextRandom(uint64_t state) {
   return state * 6364136223846793005u + 1442695040888963407u;
+}
+
+// The most memory this program ever had resident, in KiB; -1 when the kernel does not say. Not
+// ru_maxrss, which also remembers what the process was before exec.
+inline long PeakResidentKib() {
+  long kib = -1;
+  FILE* status = fopen("/proc/self/status", "r");
+  if (status == nullptr) return kib;
+  for (char line[256]; fgets(line, sizeof(line), status) != nullptr;) {
+    if (sscanf(line, "VmHWM: %ld kB", &kib) == 1) break;
+  }
+  fclose(status);
+  return kib;
 }
 
 inline double SecondsArgument(int argc, char** argv, int index, double otherwise) {
