@@ -18,6 +18,11 @@ struct EnvironmentSize {
 };
 EnvironmentSize MeasureEnvironment(char* const* environment);
 
+// Whether the agent that LD_PRELOAD names can be read: after chroot or setuid it may not, and the
+// loader would complain on the new program's stderr. An entry without a slash is searched by the
+// loader.
+bool AgentIsReadable(char* const* environment);
+
 // Fills `strings` (MeasureEnvironment().strings + 1 pointers) and `text` with a copy of
 // `environment` without the agent. A LD_PRELOAD left empty is dropped.
 void BuildEnvironment(char* const* environment, char** strings, char* text);

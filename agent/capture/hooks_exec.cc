@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "agent/capture/child_environment.h"
+#include "agent/capture/child_program.h"
 #include "agent/capture/hooks.h"
 #include "agent/capture/process_events.h"
-#include "agent/capture/sanitized_program.h"
 #include "agent/capture/stand_aside.h"
 
 namespace memagent::capture {
@@ -34,11 +34,12 @@ struct Program {
   bool search_path;
 };
 
-bool RunsWithoutUs(const Program& program) {
+bool RunsWithoutUs(const Program& program, char* const* environment) {
   if (KeepFromChildren()) return true;
-  if (process_events.load(std::memory_order_acquire) == nullptr || program.name == nullptr)
-    return false;
-  if (!ProgramNeedsSanitizerFirst(program.name, program.search_path)) return false;
+  if (process_events.load(std::memory_order_acquire) == nullptr) return false;  // sandbox
+  const bool unsuitable =
+      program.name != nullptr && ProgramCannotLoadUs(program.name, program.search_path);
+  if (!unsuitable && AgentIsReadable(environment)) return false;
   programs_left_alone.store(true, std::memory_order_relaxed);
   return true;
 }
@@ -47,7 +48,7 @@ bool RunsWithoutUs(const Program& program) {
 template <typename Run>
 int WithChildEnvironment(const Program& program, char* const* environment, Run run) {
   const EnvironmentSize size = MeasureEnvironment(environment);
-  if (size.text_bytes == 0 || !RunsWithoutUs(program)) return run(environment);
+  if (size.text_bytes == 0 || !RunsWithoutUs(program, environment)) return run(environment);
   auto** strings = static_cast<char**>(alloca((size.strings + 1) * sizeof(char*)));
   auto* text = static_cast<char*>(alloca(size.text_bytes + 1));
   BuildEnvironment(environment, strings, text);

@@ -9,9 +9,9 @@
 
 #include "agent/base/arena.h"
 #include "agent/base/syscall.h"
+#include "agent/capture/child_program.h"
 #include "agent/capture/real_symbols.h"
 #include "agent/capture/recorder.h"
-#include "agent/capture/sanitized_program.h"
 #include "agent/ledger/shadow_map.h"
 #include "agent/os/perf_event.h"
 #include "agent/os/sandbox_probe.h"
@@ -305,11 +305,10 @@ void DrainLoop::LearnLateFacts() {
 
 void DrainLoop::NoteProgramsLeftAlone() {
   if (!capture::programs_left_alone.load(std::memory_order_relaxed)) return;
-  log_.Add(
-      profile::Severity::kInfo, "sanitized_program",
-      "At least one program that this one started was built with a sanitizer, which refuses to "
-      "start behind another preloaded library, and ran without memagent; build it without "
-      "-fsanitize to profile it.");
+  log_.Add(profile::Severity::kInfo, "child_without_agent",
+           "At least one program that this one started ran without memagent: it was built with a "
+           "sanitizer or for another word size, or could not read libmemagent.so (chroot, another "
+           "user).");
 }
 
 void DrainLoop::Finish(const char* how) {

@@ -17,7 +17,7 @@ def child(folder, way):
         assert plain.stdout == b'in the program\nchild\'s status 1280\n', plain.stdout
         parsed = measured.only_profile()
         assert harness.total(harness.sites_of(parsed, 'alloc_here'), 'allocations') == 1
-        assert 'sanitized_program' in [event['code'] for event in parsed['events']], parsed['events']
+        assert 'child_without_agent' in [event['code'] for event in parsed['events']], parsed['events']
 
 
 @case(rows='P59')

@@ -86,5 +86,18 @@ TEST(BuildEnvironment, NoEnvironmentIsEmpty) {
   EXPECT_EQ(strings[0], nullptr);
 }
 
+TEST(ChildEnvironment, AgentThatCannotBeReadIsSeen) {
+  char gone[] = "LD_PRELOAD=/nowhere/libmemagent.so";
+  char other_gone[] = "LD_PRELOAD=/nowhere/libother.so";
+  char searched[] = "LD_PRELOAD=libmemagent.so";
+  char* with_gone[] = {gone, nullptr};
+  char* with_other[] = {other_gone, nullptr};
+  char* with_searched[] = {searched, nullptr};
+  EXPECT_FALSE(AgentIsReadable(with_gone));
+  EXPECT_TRUE(AgentIsReadable(with_other));
+  EXPECT_TRUE(AgentIsReadable(with_searched));
+  EXPECT_TRUE(AgentIsReadable(nullptr));
+}
+
 }  // namespace
 }  // namespace memagent::capture

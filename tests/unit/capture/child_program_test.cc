@@ -1,5 +1,6 @@
-#include "agent/capture/sanitized_program.h"
+#include "agent/capture/child_program.h"
 
+#include <elf.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -16,12 +17,12 @@ std::string OwnProgram() {
 
 bool Judge(const std::string& bytes) {
   os::MemorySource source(bytes);
-  return NeedsSanitizerFirst(source);
+  return CannotLoadUs(source);
 }
 
-TEST(SanitizedProgram, PlainProgramNeedsNone) { EXPECT_FALSE(Judge(OwnProgram())); }
+TEST(ChildProgram, PlainProgramCanLoadUs) { EXPECT_FALSE(Judge(OwnProgram())); }
 
-TEST(SanitizedProgram, NeededLibraryIsSeen) {
+TEST(ChildProgram, SanitizerLibraryIsSeen) {
   std::string bytes = OwnProgram();
   size_t replaced = 0;
   for (size_t at = 0; (at = bytes.find("libc.so.6", at)) != std::string::npos; ++at, ++replaced) {
@@ -31,21 +32,30 @@ TEST(SanitizedProgram, NeededLibraryIsSeen) {
   EXPECT_TRUE(Judge(bytes));
 }
 
-TEST(SanitizedProgram, TruncatedFileIsNoReasonToDie) {
+TEST(ChildProgram, OtherWordSizeAndMachineCannotLoadUs) {
+  std::string bytes = OwnProgram();
+  bytes[EI_CLASS] = ELFCLASS32;
+  EXPECT_TRUE(Judge(bytes));
+  bytes = OwnProgram();
+  bytes[18] = static_cast<char>(EM_S390);  // e_machine
+  EXPECT_TRUE(Judge(bytes));
+}
+
+TEST(ChildProgram, TruncatedFileIsNoReasonToDie) {
   const std::string bytes = OwnProgram();
   for (size_t size = 0; size < 4096; size += 7) EXPECT_FALSE(Judge(bytes.substr(0, size)));
 }
 
-TEST(SanitizedProgram, OtherFilesNeedNone) {
+TEST(ChildProgram, OtherFilesAreNoMatter) {
   EXPECT_FALSE(Judge(""));
   EXPECT_FALSE(Judge("#!/bin/sh\n"));
   EXPECT_FALSE(Judge(std::string(5000, '\xff')));
 }
 
-TEST(SanitizedProgram, MissingProgramNeedsNone) {
-  EXPECT_FALSE(ProgramNeedsSanitizerFirst("/nowhere/at/all", false));
-  EXPECT_FALSE(ProgramNeedsSanitizerFirst("no-such-program", true));
-  EXPECT_FALSE(ProgramNeedsSanitizerFirst("sh", true));
+TEST(ChildProgram, MissingProgramIsNoMatter) {
+  EXPECT_FALSE(ProgramCannotLoadUs("/nowhere/at/all", false));
+  EXPECT_FALSE(ProgramCannotLoadUs("no-such-program", true));
+  EXPECT_FALSE(ProgramCannotLoadUs("sh", true));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "agent/capture/sanitized_program.h"
+#include "agent/capture/child_program.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -25,12 +25,33 @@ bool ReadAt(os::ByteSource& file, uint64_t offset, T& out) {
   return file.Read(offset, {reinterpret_cast<char*>(&out), sizeof(out)});
 }
 
+#if defined(__x86_64__)
+constexpr uint16_t kOurMachine = EM_X86_64;
+#else
+constexpr uint16_t kOurMachine = EM_AARCH64;
+#endif
+
+// What stands at the same place in files of both word sizes.
+struct ElfHead {
+  unsigned char ident[EI_NIDENT];
+  uint16_t type;
+  uint16_t machine;
+};
+
+bool IsElf(const unsigned char* ident) { return memcmp(ident, ELFMAG, SELFMAG) == 0; }
+
+bool IsForAnotherMachine(os::ByteSource& file) {
+  ElfHead head;
+  if (!ReadAt(file, 0, head) || !IsElf(head.ident)) return false;
+  return head.ident[EI_CLASS] != ELFCLASS64 || head.machine != kOurMachine;
+}
+
 // Calls visit(header) for each program header until it returns false.
 template <typename Visit>
 void ForEachHeader(os::ByteSource& file, Visit visit) {
   Elf64_Ehdr elf;
-  if (!ReadAt(file, 0, elf) || memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0) return;
-  if (elf.e_ident[EI_CLASS] != ELFCLASS64 || elf.e_phentsize != sizeof(Elf64_Phdr)) return;
+  if (!ReadAt(file, 0, elf) || !IsElf(elf.e_ident)) return;
+  if (elf.e_phentsize != sizeof(Elf64_Phdr)) return;
   const size_t count = std::min<size_t>(elf.e_phnum, kMaxHeaders);
   for (size_t i = 0; i < count; ++i) {
     Elf64_Phdr header;
@@ -87,7 +108,7 @@ bool NamesSanitizer(os::ByteSource& file, uint64_t offset) {
 
 }  // namespace
 
-bool NeedsSanitizerFirst(os::ByteSource& file) {
+static bool NeedsSanitizer(os::ByteSource& file) {
   Elf64_Phdr dynamic = {};
   ForEachHeader(file, [&](const Elf64_Phdr& header) {
     if (header.p_type == PT_DYNAMIC) dynamic = header;
@@ -107,15 +128,19 @@ bool NeedsSanitizerFirst(os::ByteSource& file) {
   return found;
 }
 
-static bool FileNeedsSanitizerFirst(const char* path) {
-  os::FileSource file(path);
-  return file.size_bytes() != 0 && NeedsSanitizerFirst(file);
+bool CannotLoadUs(os::ByteSource& file) {
+  return IsForAnotherMachine(file) || NeedsSanitizer(file);
 }
 
-bool ProgramNeedsSanitizerFirst(const char* name, bool search_path) {
+static bool FileCannotLoadUs(const char* path) {
+  os::FileSource file(path);
+  return file.size_bytes() != 0 && CannotLoadUs(file);
+}
+
+bool ProgramCannotLoadUs(const char* name, bool search_path) {
   const std::string_view text = name;
   if (!search_path || text.find('/') != std::string_view::npos) {
-    return FileNeedsSanitizerFirst(name);
+    return FileCannotLoadUs(name);
   }
   std::string_view folders = PathVariable();
   while (!folders.empty()) {
@@ -125,8 +150,7 @@ bool ProgramNeedsSanitizerFirst(const char* name, bool search_path) {
     memcpy(path, folder.data(), folder.size());
     path[folder.size()] = '/';
     memcpy(path + folder.size() + 1, text.data(), text.size() + 1);
-    if (base::Syscall(SYS_faccessat, AT_FDCWD, path, X_OK) == 0)
-      return FileNeedsSanitizerFirst(path);
+    if (base::Syscall(SYS_faccessat, AT_FDCWD, path, X_OK) == 0) return FileCannotLoadUs(path);
   }
   return false;
 }
