@@ -40,8 +40,6 @@ void RecordBreak(void* old_break, intptr_t growth, const FrameStart& caller) {
   }
 }
 
-}  // namespace
-
 void* Map(void* start, size_t size, int protection, int flags, int fd, off_t offset,
           const FrameStart& caller) {
   if (!real_ready.load(std::memory_order_acquire)) {
@@ -51,36 +49,28 @@ void* Map(void* start, size_t size, int protection, int flags, int fd, off_t off
     return MAP_FAILED;
   }
   void* result = real.mmap(start, size, protection, flags, fd, offset);
-  if (result != MAP_FAILED) {
-    const bool anonymous = (flags & MAP_ANONYMOUS) != 0;
-    RecordMap(Kind::kMap, anonymous ? RegionKind::kMmap : RegionKind::kFile, result, size,
-              os::ReadTsc(), caller);
-  }
+  RecordMapped(result, size, flags, caller);
   return result;
 }
 
-int Unmap(void* start, size_t size) {
-  if (!real_ready.load(std::memory_order_acquire)) {
-    const long error = base::Syscall(SYS_munmap, start, size);
-    if (error == 0) return 0;
-    errno = static_cast<int>(-error);
-    return -1;
-  }
-  const uint64_t before = os::ReadTsc();
-  const int result = real.munmap(start, size);
-  if (result == 0) RecordUnmap(Kind::kUnmap, start, size, before);
-  return result;
+}  // namespace
+
+void RecordMapped(void* result, size_t size, int flags, const FrameStart& caller) {
+  if (result == MAP_FAILED) return;
+  const bool anonymous = (flags & MAP_ANONYMOUS) != 0;
+  RecordMap(Kind::kMap, anonymous ? RegionKind::kMmap : RegionKind::kFile, result, size,
+            os::ReadTsc(), caller);
 }
 
-void* Remap(void* old_start, size_t old_size, size_t size, int flags, void* wanted,
-            const FrameStart& caller) {
-  if (!Known(real.mremap, "mremap")) return MAP_FAILED;
-  const uint64_t before = os::ReadTsc();
-  void* result = real.mremap(old_start, old_size, size, flags, wanted);
-  if (result == MAP_FAILED) return result;
+void RecordUnmapped(bool done, void* start, size_t size, uint64_t before) {
+  if (done) RecordUnmap(Kind::kUnmap, start, size, before);
+}
+
+void RecordRemapped(void* old_start, size_t old_size, void* result, size_t size, int flags,
+                    uint64_t before, const FrameStart& caller) {
+  if (result == MAP_FAILED) return;
   const bool old_stays = (flags & MREMAP_DONTUNMAP) != 0;
   RecordRemap(old_start, old_stays ? 0 : old_size, result, size, before, caller);
-  return result;
 }
 
 }  // namespace memagent::capture
@@ -100,14 +90,29 @@ MEMAGENT_HOOK void* mmap64(void* start, size_t size, int protection, int flags, 
   return Map(start, size, protection, flags, fd, offset, MEMAGENT_CALLER());
 }
 
-MEMAGENT_HOOK int munmap(void* start, size_t size) { return Unmap(start, size); }
+MEMAGENT_HOOK int munmap(void* start, size_t size) {
+  if (!real_ready.load(std::memory_order_acquire)) {
+    const long error = base::Syscall(SYS_munmap, start, size);
+    if (error == 0) return 0;
+    errno = static_cast<int>(-error);
+    return -1;
+  }
+  const uint64_t before = os::ReadTsc();
+  const int result = real.munmap(start, size);
+  RecordUnmapped(result == 0, start, size, before);
+  return result;
+}
 
 MEMAGENT_HOOK void* mremap(void* old_start, size_t old_size, size_t size, int flags, ...) {
   va_list arguments;
   va_start(arguments, flags);
   void* wanted = (flags & MREMAP_FIXED) != 0 ? va_arg(arguments, void*) : nullptr;
   va_end(arguments);
-  return Remap(old_start, old_size, size, flags, wanted, MEMAGENT_CALLER());
+  if (!Known(real.mremap, "mremap")) return MAP_FAILED;
+  const uint64_t before = os::ReadTsc();
+  void* result = real.mremap(old_start, old_size, size, flags, wanted);
+  RecordRemapped(old_start, old_size, result, size, flags, before, MEMAGENT_CALLER());
+  return result;
 }
 
 MEMAGENT_HOOK int brk(void* end) {

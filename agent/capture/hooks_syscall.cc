@@ -1,6 +1,7 @@
 // syscall(): system calls made past libc's functions. Those that concern the agent are treated as
 // the hooks treat the functions; all others pass through. What inline assembly does can't be seen.
 #include <linux/prctl.h>
+#include <linux/sched.h>
 #include <sys/syscall.h>
 
 #include "agent/capture/hooks.h"
@@ -8,11 +9,12 @@
 #include "agent/capture/process_events.h"
 #include "agent/capture/sandbox.h"
 #include "agent/capture/stand_aside.h"
+#include "agent/os/tsc.h"
 
 namespace memagent::capture {
 namespace {
 
-enum class Concern { kNone, kEnd, kExec, kNamespace, kCredentials, kFilter, kMapping };
+enum class Concern { kNone, kEnd, kExec, kNamespace, kCredentials, kFilter, kMapping, kFork };
 
 Concern ConcernOf(long number, long first) {
   switch (number) {
@@ -37,6 +39,10 @@ Concern ConcernOf(long number, long first) {
     case SYS_munmap:
     case SYS_mremap:
       return Concern::kMapping;
+    case SYS_fork:
+      return Concern::kFork;
+    case SYS_clone:  // with memory of its own, and no stack to return to elsewhere
+      return (first & CLONE_VM) == 0 ? Concern::kFork : Concern::kNone;
     case SYS_seccomp:
       return Concern::kFilter;
     case SYS_prctl:
@@ -57,17 +63,35 @@ long FollowedCredentials(long result) {
   return result;
 }
 
-long Mapping(long number, long a, long b, long c, long d, long e, long f,
-             const FrameStart& caller) {
+// Another library's mmap between ours and libc's (the full tcmalloc's) makes the call this way: it
+// must not come back to that function, and was recorded already.
+bool RecordsMappings() { return real_ready.load(std::memory_order_acquire) && !MappingIsWrapped(); }
+
+// `call` has arguments a to d; the result is recorded as that of the function would be.
+template <typename Call>
+long Mapping(Call call, long number, long a, long b, long c, long d, const FrameStart& caller) {
+  if (!RecordsMappings()) return call();
   auto* const start = reinterpret_cast<void*>(a);
   const auto size = static_cast<size_t>(b);
   const auto flags = static_cast<int>(d);
-  if (number == SYS_munmap) return Unmap(start, size);
-  void* result =
-      number == SYS_mmap
-          ? Map(start, size, static_cast<int>(c), flags, static_cast<int>(e), f, caller)
-          : Remap(start, size, static_cast<size_t>(c), flags, reinterpret_cast<void*>(e), caller);
-  return reinterpret_cast<long>(result);
+  const uint64_t before = os::ReadTsc();
+  const long result = call();
+  auto* const mapped = reinterpret_cast<void*>(result);  // -1 is MAP_FAILED
+  if (number == SYS_mmap) {
+    RecordMapped(mapped, size, flags, caller);
+  } else if (number == SYS_munmap) {
+    RecordUnmapped(result == 0, start, size, before);
+  } else {
+    RecordRemapped(start, size, mapped, static_cast<size_t>(c), flags, before, caller);
+  }
+  return result;
+}
+
+// The child of a fork that libc knows nothing of: its handlers don't run there.
+long Forked(long result) {
+  const ProcessEvents* events = process_events.load(std::memory_order_acquire);
+  if (result == 0 && events != nullptr) events->forked();
+  return result;
 }
 
 }  // namespace
@@ -98,7 +122,9 @@ long hook_syscall(long number, long a, long b, long c, long d, long e, long f) {
     case Concern::kFilter:
       return InstallFilter(number, a, b, c, d, e, f);
     case Concern::kMapping:
-      return Mapping(number, a, b, c, d, e, f, MEMAGENT_CALLER());
+      return Mapping(call, number, a, b, c, d, MEMAGENT_CALLER());
+    case Concern::kFork:
+      return Forked(call());
   }
   return call();
 }

@@ -68,3 +68,15 @@ MEMAGENT_HOOK pid_t fork() {
   return StartAtLimit([] { return real.fork(); },
                       [](pid_t child) { return child < 0 && errno == EAGAIN; });
 }
+
+// For signal handlers, so it runs no fork handlers; since glibc 2.34.
+MEMAGENT_HOOK pid_t _Fork() {
+  if (!RealReady() || real._Fork == nullptr) {
+    errno = ENOSYS;
+    return -1;
+  }
+  const pid_t child = real._Fork();
+  const ProcessEvents* events = process_events.load(std::memory_order_acquire);
+  if (child == 0 && events != nullptr) events->forked();
+  return child;
+}

@@ -1,21 +1,22 @@
-// The calls that map memory, made and recorded: for the functions of libc and for syscall().
+// What a call that mapped memory did, recorded: for the functions of libc and for syscall().
+// Calling thread: any host thread, after the call.
 #ifndef MEMAGENT_AGENT_CAPTURE_MAPPING_CALLS_H_
 #define MEMAGENT_AGENT_CAPTURE_MAPPING_CALLS_H_
 
-#include <sys/types.h>
-
 #include <cstddef>
+#include <cstdint>
 
 #include "agent/capture/frame_start.h"
 
 namespace memagent::capture {
 
-// As mmap, munmap and mremap: results and errno are the kernel's. Calling thread: any host thread.
-void* Map(void* start, size_t size, int protection, int flags, int fd, off_t offset,
-          const FrameStart& caller);
-int Unmap(void* start, size_t size);
-void* Remap(void* old_start, size_t old_size, size_t size, int flags, void* wanted,
-            const FrameStart& caller);
+// `result` as mmap returned it, MAP_FAILED too.
+void RecordMapped(void* result, size_t size, int flags, const FrameStart& caller);
+
+// `before` is the time-stamp counter from before the call.
+void RecordUnmapped(bool done, void* start, size_t size, uint64_t before);
+void RecordRemapped(void* old_start, size_t old_size, void* result, size_t size, int flags,
+                    uint64_t before, const FrameStart& caller);
 
 }  // namespace memagent::capture
 

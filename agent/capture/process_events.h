@@ -26,6 +26,8 @@ struct ProcessEvents {
   // Around the unloading of a library: the drain thread takes what refers to its code, and then knows
   // that other code may come to its place. Waits for it, for a bounded time.
   void (*code_changing)();
+  // In the child of a fork that ran no pthread_atfork handlers.
+  void (*forked)();
   // Handlers in place of fatal default dispositions, as the option signals= says (fatal_signals.h).
   void (*cover_signals)();
 };

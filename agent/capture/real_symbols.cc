@@ -20,6 +20,7 @@ constinit std::atomic<int> resolver{0};  // 0 nobody, 1 under way, 2 done
 constinit bool new_bypasses_malloc = false;
 constinit const char* malloc_ahead = nullptr;
 constinit bool sanitizer_loaded = false;
+constinit bool mapping_is_wrapped = false;
 
 const void* ObjectOf(void* function) {
   Dl_info info;
@@ -78,6 +79,8 @@ void FindAll() {
 #undef MEMAGENT_FIND
   void* provider = reinterpret_cast<void*>(real.malloc);
   new_bypasses_malloc = ObjectOf(provider) == ObjectOf(reinterpret_cast<void*>(real.new_one));
+  mapping_is_wrapped = ObjectOf(reinterpret_cast<void*>(real.mmap)) !=
+                       ObjectOf(reinterpret_cast<void*>(real.syscall));
   malloc_ahead = FindMallocAhead();
   FindHeapAhead();
   for (const char* init : {"__asan_init", "__hwasan_init", "__msan_init", "__tsan_init"}) {
@@ -99,6 +102,8 @@ void ResolveRealSymbols() {
 }
 
 bool NewBypassesMalloc() { return new_bypasses_malloc; }
+
+bool MappingIsWrapped() { return mapping_is_wrapped; }
 
 bool SanitizerLoaded() { return sanitizer_loaded; }
 

@@ -58,6 +58,7 @@ namespace memagent::capture {
   X(setgroups, int (*)(size_t, const gid_t*))                                            \
   X(capset, int (*)(void*, const void*))                                                 \
   X(fork, pid_t (*)())                                                                   \
+  X(_Fork, pid_t (*)())                                                                  \
   X(exit, void (*)(int))                                                                 \
   X(sigaction, int (*)(int, const struct sigaction*, struct sigaction*))                 \
   X(signal, void (*(*)(int, void (*)(int)))(int))                                        \
@@ -151,9 +152,12 @@ inline Function EarlySymbol(Function& function, const char* name) {
 // and tcmalloc define both in one object): then the operator-new hooks count (hooks_new.cc).
 bool NewBypassesMalloc();
 
-// Whether a sanitizer's run-time library is loaded or part of the program. It replaces memcpy and the
-// like by functions that need its own per-thread state, which the drain thread has not (seen: 1 of 12
-// runs of a ThreadSanitizer program died).
+// Whether another library's mmap stands between ours and libc's.
+bool MappingIsWrapped();
+
+// Whether a sanitizer's run-time library is loaded or part of the program. It replaces memcpy and
+// the like by functions that need its own per-thread state, which the drain thread has not (seen: 1
+// of 12 runs of a ThreadSanitizer program died).
 bool SanitizerLoaded();
 
 // Path of the object whose malloc the program calls instead of ours (an executable's own, or

@@ -118,9 +118,11 @@ void CoverSignals() {
   if (settings.options.signals.view() == "finish") capture::CoverFatalSignals(control.pid);
 }
 
-constexpr capture::ProcessEvents kEvents = {EndSession, EndSessionDying, KeepFromChildren,
-                                            PauseDrain, ResumeDrain,     FollowCredentials,
-                                            FollowCode, CoverSignals};
+void AfterForkInChild();
+
+constexpr capture::ProcessEvents kEvents = {EndSession, EndSessionDying,  KeepFromChildren,
+                                            PauseDrain, ResumeDrain,      FollowCredentials,
+                                            FollowCode, AfterForkInChild, CoverSignals};
 
 // Asks the drain thread to finish and waits for it.
 void AskToFinish(uint32_t request, uint64_t millis) {

@@ -74,7 +74,7 @@ def ahead_of_us(folder, name):
             assert counted(parsed, function)['allocations'] <= CALLS * calls
 
 
-for _name in ('jemalloc', 'tcmalloc_minimal', 'mimalloc'):
+for _name in ('jemalloc', 'tcmalloc', 'tcmalloc_minimal', 'mimalloc'):
     for _function, _suffix in ((behind_us, 'behind_us'), (ahead_of_us, 'ahead_of_us')):
         def _case(folder, function=_function, name=_name):
             function(folder, name)

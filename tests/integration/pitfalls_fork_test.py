@@ -78,6 +78,16 @@ def a_child_of_a_child_of_a_child(folder):
             check_child(parsed)  # its own only: what was inherited is told apart
 
 
+@case(rows='P23')
+def children_that_libcs_fork_does_not_know_of(folder):
+    """Made by _Fork, which runs no handlers, and by the system call."""
+    count = 4
+    for plain, measured in pitfall.unnoticed_program(folder, 'fork_busy', 'raw', count):
+        assert b'0 children ended wrongly' in plain.stdout
+        children = children_of(measured, 'fork_busy')
+        assert [allocations(parsed, 'alloc_in_child') for parsed in children] == [BLOCKS] * count
+
+
 @case(rows='P24')
 def fork_handlers_that_allocate_and_start_threads(folder):
     for plain, measured in pitfall.unnoticed_program(folder, 'fork_handlers'):

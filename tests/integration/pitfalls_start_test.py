@@ -102,7 +102,7 @@ def with_allocator(folder, name, place):
             assert counted(parsed, 'alloc_preinit') == booked(3000, 1000)
 
 
-for _name in ('jemalloc', 'tcmalloc_minimal', 'mimalloc'):
+for _name in ('jemalloc', 'tcmalloc', 'tcmalloc_minimal', 'mimalloc'):
     for _place in ('ahead', 'behind'):
         def _case(folder, name=_name, place=_place):
             with_allocator(folder, name, place)

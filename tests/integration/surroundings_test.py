@@ -124,7 +124,7 @@ def ahead_of_us(folder, name):
     assert 'foreign_malloc' in codes, f'events: {codes}'
 
 
-for _name in ('jemalloc', 'tcmalloc_minimal', 'mimalloc'):
+for _name in ('jemalloc', 'tcmalloc', 'tcmalloc_minimal', 'mimalloc'):
     for _function, _suffix in ((behind_us, 'behind_us'), (ahead_of_us, 'ahead_of_us')):
         def _case(folder, function=_function, name=_name):
             function(folder, name)
