@@ -44,7 +44,8 @@ def measure(command, build, rounds, folder):
     """{interval: [(wall, cpu, own cost or None)]}; None is the plain run."""
     runs = {interval: [] for interval in (None, *INTERVALS)}
     for round_number in range(rounds + 1):
-        for interval in runs:
+        order = list(runs)
+        for interval in order[round_number % len(order):] + order[:round_number % len(order)]:
             environment = dict(os.environ)
             if interval is not None:
                 environment.update(LD_PRELOAD=str(build / 'agent/libmemagent.so'),

@@ -18,7 +18,8 @@ BUILD = pathlib.Path(os.environ.get('MEMAGENT_BUILD') or
 AGENT = BUILD / 'agent/libmemagent.so'
 MEMAGENT = BUILD / 'viewer/memagent'
 PROGRAMS = BUILD / 'tests/programs'
-TIMEOUT_SECONDS = 100
+TIMEOUT_SECONDS = 100  # of one program
+LONG_TIMEOUT_SECONDS = 500  # in a long test; CMakeLists.txt gives the test 100 more
 
 _cases = {}
 
@@ -40,6 +41,7 @@ def skip(reason):
 
 
 def main():
+    global TIMEOUT_SECONDS
     if sys.argv[1:] == ['--list']:
         for name, (_, marks, _) in _cases.items():
             print(' '.join([name, *marks]))
@@ -53,6 +55,8 @@ def main():
         if not needed.exists():
             sys.exit(f'{needed} is not built')
     for name in sys.argv[1:] or _cases:
+        if 'long' in _cases[name][1]:
+            TIMEOUT_SECONDS = LONG_TIMEOUT_SECONDS
         with tempfile.TemporaryDirectory(prefix='memagent-test-') as folder:
             _cases[name][0](pathlib.Path(folder))
         print(f'ok: {name}')

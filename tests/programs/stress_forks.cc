@@ -33,7 +33,7 @@ void Hammer() {
     char* block = alloc_hammer(16 + (random >> 54));
     ground_truth::Escape(block);
     free(block);
-    if (++count % 64 == 0) usleep(100);  // the machine is not ours alone
+    if (++count % 512 == 0) usleep(1000);  // the machine is not ours alone
   }
   hammered.fetch_add(count);
 }
