@@ -8,8 +8,6 @@
 // A program without libstdc++ in its global scope (C, or one that loads C++ plug-ins later) has no
 // next operator new: then these do what libstdc++'s do, on malloc and free. Nothing here throws;
 // when memory is exhausted the operator new of the loaded libstdc++ is called to do so.
-#include <dlfcn.h>
-
 #include <cstddef>
 
 #include "agent/capture/hooks.h"
@@ -23,10 +21,10 @@ constexpr size_t kMallocAlignment = 16;
 
 bool RecordsNew() { return NewBypassesMalloc(); }
 
-// Memory has run out: new_handler and bad_alloc are the business of the program's own libstdc++.
+// Memory has run out: new_handler and bad_alloc are the business of the program's own libstdc++,
+// which a plug-in may have brought.
 [[gnu::noinline, gnu::cold]] void* NewOfLibrary(const char* symbol, size_t size, size_t alignment) {
-  void* library = dlopen("libstdc++.so.6", RTLD_NOLOAD | RTLD_LAZY);
-  void* function = library == nullptr ? nullptr : dlsym(library, symbol);
+  void* function = FindNext(symbol);
   if (function == nullptr) real.abort();
   return reinterpret_cast<void* (*)(size_t, size_t)>(function)(size, alignment);
 }

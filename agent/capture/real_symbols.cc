@@ -1,10 +1,8 @@
 #include "agent/capture/real_symbols.h"
 
-#include <dlfcn.h>
-#include <elf.h>
-#include <link.h>
-
 #include "agent/ledger/thread_state.h"
+#include "agent/os/code_objects.h"
+#include "agent/os/loaded_symbols.h"
 
 namespace memagent::capture {
 
@@ -12,7 +10,9 @@ constinit RealSymbols real{};
 constinit HeapAhead heap_ahead{};
 constinit std::atomic<bool> real_ready{false};
 
-void* FindNext(const char* name) { return dlsym(RTLD_NEXT, name); }
+void* FindNext(const char* name) {
+  return os::FindLoadedSymbol(name, os::SearchFrom::kBehindAgent).address;
+}
 
 namespace {
 
@@ -22,71 +22,68 @@ constinit const char* malloc_ahead = nullptr;
 constinit bool sanitizer_loaded = false;
 constinit bool mapping_is_wrapped = false;
 
-const void* ObjectOf(void* function) {
-  Dl_info info;
-  return function != nullptr && dladdr(function, &info) != 0 ? info.dli_fbase : nullptr;
+// In the order of RealSymbols' fields; all in one walk over the loaded objects.
+constinit os::LoadedSymbol wanted[] = {
+#define MEMAGENT_NAME(name, ...) os::LoadedSymbol{#name},
+    MEMAGENT_REAL_SYMBOLS(MEMAGENT_NAME)
+#undef MEMAGENT_NAME
+#define MEMAGENT_NAME(name, symbol, ...) os::LoadedSymbol{symbol},
+        MEMAGENT_REAL_OPERATORS(MEMAGENT_NAME)
+#undef MEMAGENT_NAME
+};
+
+template <typename Function>
+const os::LoadedSymbol* Keep(Function& function, const os::LoadedSymbol* symbol) {
+  function = reinterpret_cast<Function>(symbol->address);
+  return symbol + 1;
 }
 
-// Path of the object that calls of `name` reach when that is not ours. A program that is not
-// position-independent and takes the function's address holds a jump to it that stands for that
-// address (Debian's python3 does so with malloc and free): an undefined symbol with a value, which
-// says nothing about where calls go.
-const char* ProviderAhead(const char* name) {
-  Dl_info info;
-  void* entry = nullptr;
-  if (dladdr1(dlsym(RTLD_DEFAULT, name), &info, &entry, RTLD_DL_SYMENT) == 0) return nullptr;
-  const auto* symbol = static_cast<const ElfW(Sym)*>(entry);
-  if (symbol != nullptr && symbol->st_shndx == SHN_UNDEF) return nullptr;
-  if (info.dli_fbase == ObjectOf(reinterpret_cast<void*>(ProviderAhead))) return nullptr;
-  return info.dli_fname != nullptr ? info.dli_fname : "";
+// An allocator in front of us, of which each function may be missing.
+void FindHeapAhead() {
+  os::LoadedSymbol symbols[] = {{"malloc"}, {"realloc"}, {"aligned_alloc"},
+                                {"free"},   {"calloc"},  {"memalign"}};
+  os::FindLoadedSymbols(symbols, os::SearchFrom::kProgram);
+  for (os::LoadedSymbol& symbol : symbols) {
+    if (symbol.in_agent) symbol.address = nullptr;
+    if (symbol.address == nullptr || malloc_ahead != nullptr) continue;
+    malloc_ahead = symbol.object_path[0] != '\0' ? symbol.object_path : "its own executable";
+  }
+  const os::LoadedSymbol* next = symbols;
+  next = Keep(heap_ahead.malloc, next);
+  next = Keep(heap_ahead.realloc, next);
+  next = Keep(heap_ahead.aligned_alloc, next);
+  Keep(heap_ahead.free, next);
 }
 
-const char* FindMallocAhead() {
-  for (const char* name : {"malloc", "calloc", "realloc", "memalign"}) {
-    if (const char* ahead = ProviderAhead(name)) return ahead;
+bool FindSanitizer() {
+  os::LoadedSymbol symbols[] = {
+      {"__asan_init"}, {"__hwasan_init"}, {"__msan_init"}, {"__tsan_init"}};
+  os::FindLoadedSymbols(symbols, os::SearchFrom::kProgram);
+  bool found = false;
+  for (const os::LoadedSymbol& symbol : symbols) found = found || symbol.address != nullptr;
+  return found;
+}
+
+const void* ProviderOf(void* function) {
+  for (const os::LoadedSymbol& symbol : wanted) {
+    if (symbol.address == function && function != nullptr) return symbol.object;
   }
   return nullptr;
 }
 
-template <typename Function>
-void Find(Function& function, const char* name) {
-  function = reinterpret_cast<Function>(FindNext(name));
-}
-
-template <typename Function>
-void FindAhead(Function& function, const char* name) {
-  if (ProviderAhead(name) == nullptr) return;
-  function = reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
-}
-
-void FindHeapAhead() {
-  FindAhead(heap_ahead.malloc, "malloc");
-  FindAhead(heap_ahead.realloc, "realloc");
-  FindAhead(heap_ahead.aligned_alloc, "aligned_alloc");
-  FindAhead(heap_ahead.free, "free");
-}
-
-// A failed dlsym leaves its text for dlerror, where the host must not find it. The look-up that
-// ends this one succeeds and clears it. dlerror itself must not be called: it translates the text,
-// which takes the locale's lock, and libp11-kit holds that lock when it makes the first allocation
-// of curl.
 void FindAll() {
-#define MEMAGENT_FIND(name, ...) Find(real.name, #name);
-  MEMAGENT_REAL_SYMBOLS(MEMAGENT_FIND)
-#undef MEMAGENT_FIND
-#define MEMAGENT_FIND(name, symbol, ...) Find(real.name, symbol);
-  MEMAGENT_REAL_OPERATORS(MEMAGENT_FIND)
-#undef MEMAGENT_FIND
-  void* provider = reinterpret_cast<void*>(real.malloc);
-  new_bypasses_malloc = ObjectOf(provider) == ObjectOf(reinterpret_cast<void*>(real.new_one));
-  mapping_is_wrapped = ObjectOf(reinterpret_cast<void*>(real.mmap)) !=
-                       ObjectOf(reinterpret_cast<void*>(real.syscall));
-  malloc_ahead = FindMallocAhead();
+  os::FindLoadedSymbols(wanted, os::SearchFrom::kBehindAgent);
+  const os::LoadedSymbol* next = wanted;
+#define MEMAGENT_KEEP(name, ...) next = Keep(real.name, next);
+  MEMAGENT_REAL_SYMBOLS(MEMAGENT_KEEP)
+  MEMAGENT_REAL_OPERATORS(MEMAGENT_KEEP)
+#undef MEMAGENT_KEEP
+  new_bypasses_malloc = ProviderOf(reinterpret_cast<void*>(real.malloc)) ==
+                        ProviderOf(reinterpret_cast<void*>(real.new_one));
+  mapping_is_wrapped = ProviderOf(reinterpret_cast<void*>(real.mmap)) !=
+                       ProviderOf(reinterpret_cast<void*>(real.syscall));
   FindHeapAhead();
-  for (const char* init : {"__asan_init", "__hwasan_init", "__msan_init", "__tsan_init"}) {
-    sanitizer_loaded = sanitizer_loaded || dlsym(RTLD_DEFAULT, init) != nullptr;
-  }
-  FindNext("malloc");
+  sanitizer_loaded = FindSanitizer();
 }
 
 }  // namespace
@@ -95,6 +92,7 @@ void ResolveRealSymbols() {
   int expected = 0;
   if (!resolver.compare_exchange_strong(expected, 1)) return;
   ++ledger::thread_state.depth;
+  os::PrepareCodeObjects();
   FindAll();
   --ledger::thread_state.depth;
   resolver.store(2);

@@ -1,6 +1,6 @@
 // The functions that the hooks stand in front of: what the program would have called without us.
 //
-// Found with dlsym(RTLD_NEXT), the next definition in the global order, so that another preloaded
+// Found by os/loaded_symbols.h: the next definition in the global order, so that another preloaded
 // allocator keeps its place (pitfalls P06). A function the next object lacks stays nullptr, and the
 // hook says what it does then.
 #ifndef MEMAGENT_AGENT_CAPTURE_REAL_SYMBOLS_H_
@@ -127,8 +127,8 @@ extern constinit HeapAhead heap_ahead;
 // True once `real` is complete. Until then allocation hooks use the bootstrap heap.
 extern constinit std::atomic<bool> real_ready;
 
-// Fills `real` unless that is done or under way. Takes the loader lock (dlsym), so it is called
-// from the constructor, or by the first hook when that runs earlier. Calling thread: any.
+// Fills `real` unless that is done or under way: called from the constructor, or by the first hook
+// when that runs earlier. Allocates nothing. Calling thread: any.
 void ResolveRealSymbols();
 
 // True when `real` is complete after trying to make it so; false inside the resolution itself.
@@ -138,9 +138,8 @@ inline bool RealReady() {
   return real_ready.load(std::memory_order_acquire);
 }
 
-// For hooks that allocators call while they initialise and hold their locks (mmap, sbrk, ...):
-// resolving everything there could allocate and deadlock (pitfalls P04), since dlsym allocates the
-// text of a failure. `function` alone is looked up, and only names that libc surely has.
+// The next definition of one function, or nullptr. For hooks that may run inside the resolution of
+// all, because allocators and loaders call them while they initialise (mmap, sbrk, ...).
 void* FindNext(const char* name);
 template <typename Function>
 inline Function EarlySymbol(Function& function, const char* name) {

@@ -15,7 +15,7 @@ constexpr uint64_t kBusy = ~uint64_t{0};
 constexpr uint64_t kLastGeneration = (uint64_t{1} << (64 - kAddressBits)) - 2;
 
 UnwindRule Compile(uintptr_t ip, bool& in_object) {
-  const auto object = FindCodeObject(ip);
+  const auto object = os::FindCodeObject(ip);
   in_object = object.has_value();
   if (!object || object->eh_frame_header == 0) return PlainRule(RuleKind::kNoInfo);
   const MemoryView header =

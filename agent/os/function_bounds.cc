@@ -1,15 +1,11 @@
 #include "agent/os/function_bounds.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
 
+#include "agent/os/code_objects.h"
 #include "agent/os/self_memory.h"
-
-// Since glibc 2.35; weak, so that the agent still loads (and resolves no address) on an older one.
-#pragma weak _dl_find_object
 
 namespace memagent::os {
 namespace {
@@ -78,23 +74,6 @@ std::optional<uint8_t> FindEncoding(const Augmentation& augmentation, Cursor& cu
 // Rows read at once: a read costs about 1 us whether of 8 bytes or of 1 KiB.
 constexpr uint32_t kWindowRows = 128;
 
-struct Module {
-  uint64_t start;
-  uint64_t end;
-  uint64_t header;  // its .eh_frame_hdr
-};
-
-// Lock-free and safe against concurrent dlopen and dlclose (glibc manual, "Dynamic Linker
-// Introspection").
-std::optional<Module> FindModule(uint64_t pc) {
-  if (_dl_find_object == nullptr) return std::nullopt;
-  dl_find_object found = {};
-  if (_dl_find_object(reinterpret_cast<void*>(pc), &found) != 0) return std::nullopt;
-  return Module{reinterpret_cast<uint64_t>(found.dlfo_map_start),
-                reinterpret_cast<uint64_t>(found.dlfo_map_end),
-                reinterpret_cast<uint64_t>(found.dlfo_eh_frame)};
-}
-
 // Part of the table that still may hold the wanted row, with what is known of its ends.
 struct Interval {
   uint32_t low;    // every row before starts at or before the wanted pc
@@ -119,7 +98,7 @@ uint32_t WindowStart(const Interval& interval, int64_t wanted, bool bisect) {
 }
 
 // The last row whose function starts at or before `pc`.
-std::optional<SearchRow> FindRow(const SearchTable& table, uint64_t pc, const Module& module) {
+std::optional<SearchRow> FindRow(const SearchTable& table, uint64_t pc, const CodeObject& module) {
   const auto wanted = static_cast<int64_t>(pc - table.header);
   std::optional<SearchRow> best;
   Interval interval{0, table.rows, static_cast<int64_t>(module.start - table.header),
@@ -168,10 +147,10 @@ std::optional<uint64_t> ReadFunctionBytes(uint64_t fde) {
   return range;
 }
 
-std::optional<SearchTable> ReadTable(const Module& module) {
+std::optional<SearchTable> ReadTable(const CodeObject& module) {
   std::array<std::byte, kSearchHeaderBytes> bytes = {};
-  const size_t read = ReadSelf(module.header, bytes);
-  return ParseSearchHeader(module.header, std::span(bytes).first(read));
+  const size_t read = ReadSelf(module.eh_frame_header, bytes);
+  return ParseSearchHeader(module.eh_frame_header, std::span(bytes).first(read));
 }
 
 }  // namespace
@@ -223,7 +202,7 @@ std::optional<uint8_t> ParsePointerEncoding(std::span<const std::byte> bytes) {
 }
 
 std::optional<FunctionBounds> FindFunction(uint64_t pc) {
-  const std::optional<Module> module = FindModule(pc);
+  const std::optional<CodeObject> module = FindCodeObject(pc);
   if (!module) return std::nullopt;
   const std::optional<SearchTable> table = ReadTable(*module);
   if (!table) return std::nullopt;

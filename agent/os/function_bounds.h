@@ -1,7 +1,7 @@
 // Where the function around a program counter starts and ends, from the unwind tables: the only
 // source of instruction boundaries that is in every x86-64 binary, stripped or not.
 //
-// The parsers are pure. FindFunction asks the loader's lock-free _dl_find_object for the module and
+// The parsers are pure. FindFunction asks os/code_objects.h, which takes no lock, for the module and
 // reads its .eh_frame_hdr by safe reads, so that a module unmapped meanwhile is a miss, no fault.
 #ifndef MEMAGENT_AGENT_OS_FUNCTION_BOUNDS_H_
 #define MEMAGENT_AGENT_OS_FUNCTION_BOUNDS_H_

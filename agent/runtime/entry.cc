@@ -6,7 +6,8 @@
 
 namespace {
 
-extern "C" int __cxa_at_quick_exit(void (*)(void*), void*);
+// Weak: musl has none, and there a missing function ends the program before main.
+extern "C" [[gnu::weak]] int __cxa_at_quick_exit(void (*)(void*), void*);
 
 void AtExit(void*) { memagent::runtime::EndSession("exit"); }
 void AtQuickExit(void*) { memagent::runtime::EndSession("quick_exit"); }
@@ -17,7 +18,7 @@ void AtQuickExit(void*) { memagent::runtime::EndSession("quick_exit"); }
 // (the null handle), they don't run when ours is.
 void ComeLast() {
   abi::__cxa_atexit(AtExit, nullptr, nullptr);
-  __cxa_at_quick_exit(AtQuickExit, nullptr);
+  if (__cxa_at_quick_exit != nullptr) __cxa_at_quick_exit(AtQuickExit, nullptr);
 }
 
 // A program starts with errno 0 (C17 7.5); looking for libraries leaves something else.

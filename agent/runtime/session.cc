@@ -1,7 +1,6 @@
 #include "agent/runtime/session.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <time.h>
 
 #include "agent/base/private_heap.h"
@@ -15,6 +14,7 @@
 #include "agent/ledger/thread_state.h"
 #include "agent/os/zydis_library.h"
 #include "agent/runtime/drain.h"
+#include "agent/runtime/fork_handler.h"
 #include "agent/runtime/host_message.h"
 #include "agent/runtime/raw_thread.h"
 
@@ -204,6 +204,7 @@ void StartSession() {
   ledger::thread_state.depth += ledger::kForwarding;
   RememberStderr();
   ReadSettings(settings);
+  if (!OnGlibc()) settings.mode = Mode::kOtherLibc;
   if (settings.mode != Mode::kOn) {
     capture::SetRecording(false);
     if (settings.mode == Mode::kSanitizer && MaySpeak(settings)) SayOnStderr(kSanitizerText);
@@ -215,7 +216,7 @@ void StartSession() {
     for (size_t i = 0; i < settings.problem_count; ++i) SayOnStderr(settings.problems[i].text);
   }
   SayOutputProblem();
-  pthread_atfork(nullptr, nullptr, AfterForkInChild);
+  RegisterForkHandler(AfterForkInChild);
   control.pid = Pid();
   control.settings = &settings;
   ledger::thread_state.depth -= ledger::kForwarding;

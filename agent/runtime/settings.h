@@ -17,7 +17,8 @@ enum class Mode : uint8_t {
   kOff,        // MEMAGENT=off
   kSecure,     // set-uid or file capabilities: never active there
   kSanitizer,  // AddressSanitizer or its kin is in the process: nothing of ours may call libc there
-  kNotFollowed  // option follow=: a child program that is not to be profiled
+  kNotFollowed,  // option follow=: a child program that is not to be profiled
+  kOtherLibc     // the drain thread is built for glibc's threads
 };
 
 struct OptionProblem {

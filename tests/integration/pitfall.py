@@ -77,3 +77,11 @@ def unnoticed(folder, command, *, options=None, variables=None, normalise=lambda
 def unnoticed_program(folder, name, *words, **arguments):
     """`unnoticed` for a program of tests/programs/pitfalls."""
     return unnoticed(folder, [harness.PROGRAMS / 'pitfalls' / name, *words], **arguments)
+
+
+def parent_and_children(measured):
+    """The report of the program itself, and those of its children of fork."""
+    reports = [harness.report(profile) for profile in measured.profiles]
+    parents = [parsed for parsed in reports if not parsed['process']['forked_without_exec']]
+    assert len(parents) == 1, f'{len(parents)} profiles of the program, {len(reports)} in all'
+    return parents[0], [parsed for parsed in reports if parsed is not parents[0]]

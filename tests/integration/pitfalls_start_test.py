@@ -72,6 +72,18 @@ def programs_without_operator_new_start(folder):
         for _, measured in pitfall.unnoticed(where, command):
             parsed = measured.only_profile()
             assert parsed['file']['end'] == 'exit', parsed['file']
+            assert not parsed['untracked_allocations'], parsed['untracked_allocations']
+
+
+@case(rows='P01')
+def a_decoder_that_does_not_load_leaves_no_error(folder):
+    """The program's own dlerror must not tell of a library of ours."""
+    (folder / 'libZydis.so.4.0').write_text('no library')
+    for plain, measured in pitfall.unnoticed_program(folder, 'early_start', 'heap',
+                                                     variables={'LD_LIBRARY_PATH': str(folder)}):
+        assert b'error left by a look-up: none' in plain.stdout, plain.stdout
+        parsed = measured.only_profile()
+        assert 'no_decoder' in [event['code'] for event in parsed['events']], parsed['events']
 
 
 @case(rows='P05')
@@ -125,6 +137,62 @@ def another_tool_ahead_of_us_calls_us(folder):
         parsed = measured.only_profile()
         assert counted(parsed, 'alloc_preinit') == booked(3000, 1000)
         assert 'foreign_malloc' in [event['code'] for event in parsed['events']], parsed['events']
+
+
+MUSL_PROGRAM = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int allocate(struct dl_phdr_info* info, size_t size, void* context) {
+  free(malloc(info->dlpi_phnum));
+  return 0;
+}
+
+static void* work(void* argument) {
+  for (int i = 0; i < 1000; ++i) {
+    free(realloc(malloc(100), 5000));
+    dl_iterate_phdr(allocate, NULL);
+    if (i % 100 == 0) dlclose(dlopen("libc.so", RTLD_NOW));
+  }
+  return argument;
+}
+
+int main(void) {
+  pthread_t threads[3];
+  for (int i = 0; i < 3; ++i) pthread_create(&threads[i], NULL, work, NULL);
+  for (int i = 0; i < 3; ++i) pthread_join(threads[i], NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    work(NULL);
+    exit(5);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  printf("child %x\n", status);
+  fflush(stdout);
+  return execl("/bin/sh", "sh", "-c", "exit 4", (char*)NULL);
+}
+"""
+
+
+@case(rows='P07 P16')
+def a_program_on_musl_runs_on(folder):
+    """The agent loads there, since it needs no function that musl lacks, and only passes through."""
+    if not shutil.which('musl-gcc'):
+        harness.skip('musl-gcc is not installed (package musl-tools)')
+    source, program = folder / 'program.c', folder / 'program'
+    source.write_text(MUSL_PROGRAM)
+    harness.run_plain(['musl-gcc', '-O1', '-o', program, source])
+    for plain, measured in pitfall.unnoticed(folder, [program]):
+        assert plain.status == 4 and b'child 500' in plain.stdout, (plain.status, plain.stdout)
+        # Of the shell, which runs on glibc, alone.
+        assert [harness.report(profile)['process']['arguments'][0] for profile in measured.profiles] == ['sh']
 
 
 if __name__ == '__main__':

@@ -6,6 +6,7 @@
 //   early_start thread    .preinit_array starts a thread that allocates before, while and after the
 //                         libraries are initialised
 //   early_start fork      .preinit_array forks; both processes run on into main
+#include <dlfcn.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <sys/wait.h>
@@ -112,6 +113,8 @@ int WaitForChild() {
 int main(int, char** arguments) {
   for (int i = 0; i < 10; ++i) alloc_main();
   printf("environment missing in preinit: %d\n", environment_missing);
+  const char* error = dlerror();
+  printf("error left by a look-up: %s\n", error != nullptr ? error : "none");
   fflush(stdout);
   if (Is(arguments[1], "heap")) UseHeap();
   if (Is(arguments[1], "thread")) JoinThread();

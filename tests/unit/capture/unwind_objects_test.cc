@@ -21,21 +21,21 @@ uintptr_t AddressOf(const char* name) {
 }
 
 TEST(UnwindObjects, SnapshotAgreesWithLoader) {
-  TakeObjectSnapshot();
+  os::TakeObjectSnapshot();
   for (const uintptr_t ip : {AddressOf("qsort"), AddressOf("dlopen"), AddressOf("__cxa_throw"),
                              reinterpret_cast<uintptr_t>(&AddressOf)}) {
-    const auto live = FindCodeObject(ip);
-    const auto snapshot = FindInSnapshot(ip);
+    const auto live = os::FindCodeObject(ip);
+    const auto snapshot = os::FindInSnapshot(ip);
     ASSERT_TRUE(live && snapshot);
     EXPECT_EQ(live->start, snapshot->start);
     EXPECT_EQ(live->eh_frame_header, snapshot->eh_frame_header);
   }
-  EXPECT_FALSE(FindInSnapshot(16));
-  EXPECT_FALSE(FindCodeObject(16));
+  EXPECT_FALSE(os::FindInSnapshot(16));
+  EXPECT_FALSE(os::FindCodeObject(16));
 }
 
 TEST(UnwindObjects, SegmentHoldsTheUnwindInformation) {
-  const auto object = FindCodeObject(AddressOf("qsort"));
+  const auto object = os::FindCodeObject(AddressOf("qsort"));
   ASSERT_TRUE(object);
   const MemoryView segment = SegmentOf(*object, object->eh_frame_header);
   EXPECT_TRUE(segment.Contains(object->eh_frame_header));
@@ -49,7 +49,7 @@ struct Coverage {
   size_t uncovered = 0;
 };
 Coverage CoverageOf(const char* symbol) {
-  const auto object = FindCodeObject(AddressOf(symbol));
+  const auto object = os::FindCodeObject(AddressOf(symbol));
   const auto header =
       ParseEhFrameHeader(SegmentOf(*object, object->eh_frame_header).From(object->eh_frame_header));
   const MemoryView frames = SegmentOf(*object, header->eh_frame);
