@@ -3,6 +3,7 @@
 #include <string>
 
 #include "tests/support/fuzz_seeds.h"
+#include "viewer/demangle.h"
 #include "viewer/function_name.h"
 
 extern "C" void FuzzSeeds(memagent::testing::SeedList& seeds) {
