@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "viewer/concat.h"
+#include "viewer/symbol_index.h"
 #include "viewer/variable_index.h"
 
 namespace memagent::viewer {
@@ -114,6 +115,24 @@ void AddScopes(Dwarf_Die* cu, Dwarf_Addr address, std::vector<InlineLevel>& leve
   }
 }
 
+// Every defined symbol that can name code; the names live as long as the module.
+std::vector<IndexedSymbol> SymbolsOf(Dwfl_Module* module) {
+  std::vector<IndexedSymbol> symbols;
+  const int count = dwfl_module_getsymtab(module);
+  for (int i = 1; i < count; ++i) {  // 0 is the undefined symbol of every table
+    GElf_Sym symbol;
+    GElf_Addr start = 0;
+    GElf_Word section = SHN_UNDEF;
+    const char* name =
+        dwfl_module_getsym_info(module, i, &symbol, &start, &section, nullptr, nullptr);
+    const int type = GELF_ST_TYPE(symbol.st_info);
+    if (name == nullptr || *name == '\0' || section == SHN_UNDEF) continue;
+    if (type != STT_FUNC && type != STT_NOTYPE && type != STT_GNU_IFUNC) continue;
+    symbols.push_back({start, symbol.st_size, section, GELF_ST_BIND(symbol.st_info), name});
+  }
+  return symbols;
+}
+
 // A profile may name a pipe or a device, or one of the kernel's files, which have no size and may
 // wait for ever (/proc/kmsg).
 bool IsObjectFile(const std::string& path) {
@@ -199,9 +218,10 @@ InlineLevel ModuleLines::VariableAt(uint64_t address) {
   return {"", place.file, place.line};
 }
 
-std::string ModuleLines::SymbolAt(uint64_t address) const {
+std::string ModuleLines::SymbolAt(uint64_t address) {
   if (module_ == nullptr) return "";
-  const char* name = dwfl_module_addrname(module_, address + bias_);
+  if (symbols_ == nullptr) symbols_ = std::make_unique<SymbolIndex>(SymbolsOf(module_));
+  const char* name = symbols_->Find(address + bias_);
   return name == nullptr ? "" : name;
 }
 

@@ -19,6 +19,7 @@ struct InlineLevel {
   uint32_t line = 0;
 };
 
+class SymbolIndex;    // symbol_index.h
 class VariableIndex;  // variable_index.h
 
 // Opens the file at construction. Not copyable; single-threaded.
@@ -35,8 +36,8 @@ class ModuleLines {
   // Where the variable at an ELF address is declared; an empty file when that is unknown. The first
   // call reads all variables of the module.
   InlineLevel VariableAt(uint64_t address);
-  // The symbol that covers the address, "" if none.
-  std::string SymbolAt(uint64_t address) const;
+  // The symbol that covers the address, "" if none. The first call reads the symbol table.
+  std::string SymbolAt(uint64_t address);
   // Why At() knows nothing, as "path: reason and remedy"; "" when it can answer.
   const std::string& problem() const { return problem_; }
 
@@ -46,6 +47,7 @@ class ModuleLines {
 
   Dwfl* session_ = nullptr;
   Dwfl_Module* module_ = nullptr;
+  std::unique_ptr<SymbolIndex> symbols_;      // made when first asked for
   std::unique_ptr<VariableIndex> variables_;  // made when first asked for
   uint64_t bias_ = 0;                         // libdw's address minus ELF address
   bool has_lines_ = false;

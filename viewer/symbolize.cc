@@ -48,7 +48,7 @@ std::vector<CodeLine> Symbolizer::Compute(uint32_t frame_id) {
   if (frame.module != 0) {
     // A return address may already belong to the next line, or even the next function.
     const uint64_t address = frame.address - (frame.is_instruction || frame.address == 0 ? 0 : 1);
-    const ModuleLines& module = LinesOf(frame.module);
+    ModuleLines& module = LinesOf(frame.module);
     if (base.function.empty()) base.function = Demangle(module.SymbolAt(address));
     for (const InlineLevel& level : module.At(address)) {
       if (!lines.empty()) lines.back().inlined = true;

@@ -77,7 +77,9 @@ def redis_work(place, requests, keys, options=()):
         seen['loaded'] = redis.contents()
         server.send_signal(signal.SIGTERM)  # its own handler shuts down
     seen['status after loading'] = server.returncode
-    seen['log'] = lines_without_numbers(place / 'server.out')
+    slow = ('Slow script', 'Asynchronous AOF fsync')  # said of a machine that is busy
+    seen['log'] = [line for line in lines_without_numbers(place / 'server.out')
+                   if not any(words in line for words in slow)]
     assert seen['contents'] == seen['loaded'] and seen['contents'][0] == seen['filled'], seen
     return seen
 
@@ -106,8 +108,8 @@ def redis(folder):
 @case(long=True)
 def redis_in_full(folder):
     real.need('redis-server', 'redis-benchmark')
-    work = functools.partial(redis_work, requests=100000, keys=200000,
-                             options=('--appendonly', 'yes', '--io-threads', '2', '--activedefrag', 'yes'))
+    work = functools.partial(redis_work, requests=15000, keys=100000,
+                             options=('--appendonly', 'yes', '--io-threads', '2', '--lazyfree-lazy-user-flush', 'yes'))
     for reports in real.alike(folder, work, rates=RATES_IN_FULL):
         check_redis(reports, savers=2)
 
@@ -210,7 +212,7 @@ def postgresql(folder):
 
 @case(long=True)
 def postgresql_in_full(folder):
-    postgres_alike(folder, 3000, rates=RATES_IN_FULL)
+    postgres_alike(folder, 1500, rates=RATES_IN_FULL)
 
 
 # --- nginx -----------------------------------------------------------------------------------------
@@ -336,7 +338,7 @@ def nginx(folder):
 def nginx_in_full(folder):
     real.need('nginx')
     folder.chmod(0o755)
-    work = functools.partial(nginx_work, requests=1200, reloads=5)
+    work = functools.partial(nginx_work, requests=400, reloads=5)
     for reports in real.alike(folder, work, rates=RATES_IN_FULL):
         check_nginx(reports, workers=14)
 
