@@ -56,10 +56,11 @@ std::vector<CodeLine> Symbolizer::Compute(uint32_t frame_id) {
     }
   }
   if (lines.empty()) lines.push_back(base);
+  // Outside of every module a JIT compiler gave the name ("LazyCompile:*f /app/a.js:3"), unless it
+  // is mangled: only C++ has something to shorten.
+  const bool is_foreign = frame.module == 0 && base.function == profile_.FunctionOf(frame_id);
   for (CodeLine& line : lines) {
-    // Outside of every module a JIT compiler gave the name ("LazyCompile:*f /app/a.js:3"): it is no
-    // C++.
-    line.short_function = frame.module == 0 ? line.function : ShortName(line.function);
+    line.short_function = is_foreign ? line.function : ShortName(line.function);
   }
   return lines;
 }
