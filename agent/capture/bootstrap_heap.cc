@@ -5,8 +5,7 @@
 namespace memagent::capture {
 namespace {
 
-// dlsym needs a few hundred bytes; libraries whose preinit code runs first have been seen to need
-// some KiB.
+// Libraries whose preinit code runs first have been seen to need some KiB.
 constexpr size_t kBytes = size_t{64} << 10;
 constexpr size_t kHeader = 16;  // holds the size, keeps the alignment
 

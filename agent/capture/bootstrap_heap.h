@@ -1,6 +1,5 @@
-// Memory for allocations made before the real allocator is known: dlsym itself allocates while the
-// agent asks it for malloc (pitfalls P01). Blocks are never reused; free and realloc recognise them
-// for ever (P02). Calling thread: any; lock-free.
+// Memory for allocations made while the real allocator is being looked for (pitfalls P01). Blocks are
+// never reused; free and realloc recognise them for ever (P02). Calling thread: any; lock-free.
 #ifndef MEMAGENT_AGENT_CAPTURE_BOOTSTRAP_HEAP_H_
 #define MEMAGENT_AGENT_CAPTURE_BOOTSTRAP_HEAP_H_
 

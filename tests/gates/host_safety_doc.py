@@ -23,6 +23,10 @@ def marked_tests():
     return tests
 
 
+def is_gate(name):
+    return (gate.ROOT / 'tests/gates' / f'{name.removeprefix("gates.")}.py').exists()
+
+
 def problems_of(table, tests):
     rows = ROW.findall(table)
     names = [row[0] for row in rows]
@@ -31,6 +35,9 @@ def problems_of(table, tests):
             yield f'{row} stands {names.count(row)} times in the table'
     for row, _, _, cell in rows:
         named = set(re.findall(r'`(\w+\.\w+)`', cell))
+        gates = {name for name in named if name.startswith('gates.')}
+        yield from (f'{row}: no {name}' for name in gates if not is_gate(name))
+        named -= gates
         marked = tests.get(row, set())
         for test in sorted(named ^ marked):
             yield f'{row}: {test} is {"named, not marked" if test in named else "marked, not named"}'

@@ -86,6 +86,11 @@ def an_interposer_behind_us(folder):
     interposed(folder, behind=[PITFALLS / 'interposer_plugin.so'])
 
 
+@case(rows='P63')
+def an_interposer_ahead_of_us(folder):
+    interposed(folder, ahead=[PITFALLS / 'interposer_plugin.so'])
+
+
 @case(rows='P80')
 def a_library_in_the_place_of_another_is_told_apart(folder):
     for plain, measured in ways(folder, 'reload'):

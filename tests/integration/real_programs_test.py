@@ -213,7 +213,7 @@ def git_in_full(folder):
 # --- bash ------------------------------------------------------------------------------------------
 
 BASH = '''set -e -o pipefail
-cut -d" " -f1 text | sort | uniq -c | sort -rn | head -5 || echo "pipe $?"
+cut -d" " -f1 text | sort | uniq -c | sort -rn | sed -n 1,5p
 for i in 1 2 3; do (exit $i) || echo $?; done
 x=$(wc -l < text); echo "$x $(echo nested "$(echo deeper)")"
 cat <(head -1 text) <(tail -1 text)

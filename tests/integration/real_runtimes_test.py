@@ -90,7 +90,7 @@ def java_alike(folder, rounds, rates, options=()):
             assert parsed['file']['end'] == 'exit' and real.allocations([parsed]) > 1000
 
 
-@case
+@case(rows='P94')
 def java(folder):
     java_alike(folder, 1, (1000,))
 
