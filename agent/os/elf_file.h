@@ -102,6 +102,11 @@ class ElfFile {
   // global one with the plainest name.
   base::Vector<FunctionName> FindFunctions(std::span<const uint64_t> addresses) const;
 
+  // The first of `names` that the file defines as a function, exported or not; empty: none, or the
+  // name tables have more than kMaxSearchedBytes.
+  static constexpr uint64_t kMaxSearchedBytes = uint64_t{16} << 20;
+  std::string_view FindDefined(std::span<const std::string_view> names) const;
+
   // Variables that have a size, by ascending address; one for each start (as FindFunctions).
   base::Vector<ElfObject> Objects() const;
   base::Vector<ElfObject> ThreadLocals() const;
@@ -131,6 +136,8 @@ class ElfFile {
   base::Vector<ElfObject> ObjectsOfType(unsigned type) const;
   template <typename Visit>
   void ForEachSymbol(Visit visit) const;
+  base::OrderedMap<uint64_t, size_t> PlacesOf(std::span<const std::string_view> names,
+                                              const SymbolTable& table) const;
 
   ByteSource* source_;
   base::Vector<Segment> segments_;  // PT_LOAD only

@@ -76,6 +76,38 @@ void ElfFile::ForEachSymbol(Visit visit) const {
   }
 }
 
+// File offsets in a string table at which one of the names stands, to its index. A name may be the
+// end of a longer one, which linkers store once.
+base::OrderedMap<uint64_t, size_t> ElfFile::PlacesOf(std::span<const std::string_view> names,
+                                                     const SymbolTable& table) const {
+  base::OrderedMap<uint64_t, size_t> places;
+  const uint64_t size = table.strings_end - table.strings;
+  base::String text;
+  if (size > kMaxSearchedBytes) return places;
+  text.resize(size);
+  if (!source_->Read(table.strings, text)) return places;
+  for (size_t i = 0; i < names.size(); ++i) {
+    for (size_t at = text.find(names[i]); at != base::String::npos;
+         at = text.find(names[i], at + 1)) {
+      const size_t end = at + names[i].size();
+      if (end < text.size() && text[end] == '\0') places[table.strings + at] = i;
+    }
+  }
+  return places;
+}
+
+std::string_view ElfFile::FindDefined(std::span<const std::string_view> names) const {
+  base::Vector<base::OrderedMap<uint64_t, size_t>> places;
+  for (const SymbolTable& table : tables_) places.push_back(PlacesOf(names, table));
+  size_t best = names.size();
+  ForEachSymbol([&](const Elf64_Sym& symbol, const SymbolTable& table) {
+    const auto& known = places[static_cast<size_t>(&table - tables_.data())];
+    const auto place = known.find(table.strings + symbol.st_name);
+    if (place != known.end() && IsFunction(symbol)) best = std::min(best, place->second);
+  });
+  return best < names.size() ? names[best] : std::string_view();
+}
+
 base::Vector<FunctionName> ElfFile::FindFunctions(std::span<const uint64_t> addresses) const {
   base::Vector<Gap> gaps(addresses.size());
   ForEachSymbol([&](const Elf64_Sym& symbol, const SymbolTable& table) {

@@ -18,6 +18,7 @@
 #include "agent/os/tsc.h"
 #include "agent/os/zydis_library.h"
 #include "agent/profile/output_name.h"
+#include "agent/runtime/linked_allocator.h"
 #include "agent/runtime/raw_thread.h"
 
 namespace memagent::runtime {
@@ -135,6 +136,7 @@ void DrainLoop::NoteStartProblems() {
         "program without its own malloc.");
     log_.Add(profile::Severity::kWarning, "foreign_malloc", text);
   }
+  NoteLinkedAllocator(log_);
   if (!selection_.rate_change.empty()) {
     log_.Add(profile::Severity::kWarning, "rate_changed", selection_.rate_change);
   }

@@ -124,6 +124,11 @@ def a_program_that_exports_only_malloc_and_free(folder):
     own_malloc(folder, 'own_malloc_and_free', 'foreign_malloc')
 
 
+@case(rows='P54')
+def a_program_with_a_malloc_that_it_does_not_export(folder):
+    own_malloc(folder, 'own_static_malloc', 'static_malloc')
+
+
 @case(rows='P56')
 def errno_stays_as_it_was(folder):
     for plain, measured in pitfall.unnoticed_program(folder, 'heap_contract', 'errno'):

@@ -61,6 +61,14 @@ TEST_F(OwnExecutable, FunctionsAreFoundByAnyAddressInside) {
 
 TEST_F(OwnExecutable, NoAddressesMeansNoNames) { EXPECT_TRUE(elf_->FindFunctions({}).empty()); }
 
+TEST_F(OwnExecutable, DefinedFunctionIsFoundByItsWholeName) {
+  constexpr std::string_view kNames[] = {"ain", "malloc",
+                                         "main"};  // libc's malloc is undefined here
+  EXPECT_EQ(elf_->FindDefined(kNames), "main");
+  constexpr std::string_view kOthers[] = {"ain", "no_such_function"};
+  EXPECT_EQ(elf_->FindDefined(kOthers), "");
+}
+
 TEST_F(OwnExecutable, GlobalVariableIsFoundWithItsSize) {
   const uint64_t address = reinterpret_cast<uint64_t>(&memagent_elf_test_table) - OwnBias();
   const auto objects = elf_->Objects();
