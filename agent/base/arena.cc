@@ -24,12 +24,21 @@ constinit std::atomic<size_t> bytes_mapped{0};
 // Both return a negative errno on failure.
 #if defined(__SANITIZE_THREAD__)
 // Tests only: TSan takes new memory at an old address for the old memory unless libc mapped it.
+long KeepErrno(long result, int before) {
+  const long kept = result < 0 ? -errno : result;
+  errno = before;
+  return kept;
+}
 long Map(size_t size) {
+  const int before = errno;
   void* start = mmap(nullptr, size, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  return start == MAP_FAILED ? -errno : reinterpret_cast<long>(start);
+  return KeepErrno(start == MAP_FAILED ? -1 : reinterpret_cast<long>(start), before);
 }
-long Unmap(void* start, size_t size) { return munmap(start, size) == 0 ? 0 : -errno; }
+long Unmap(void* start, size_t size) {
+  const int before = errno;
+  return KeepErrno(munmap(start, size), before);
+}
 #else
 long Map(size_t size) {
   return Syscall(SYS_mmap, nullptr, size, PROT_READ | PROT_WRITE,

@@ -39,7 +39,7 @@ TEST(LoadedSymbols, VariableIsNoFunction) {
 }
 
 TEST(LoadedSymbols, ObjectAndPathAreTheDefiningOnes) {
-  LoadedSymbol symbols[] = {{"malloc"}, {"bsearch"}, {"ftw"}};
+  LoadedSymbol symbols[] = {{"malloc"}, {"a64l"}, {"l64a"}};
   FindLoadedSymbols(symbols, SearchFrom::kBehindAgent);  // the test is the agent: libraries only
   EXPECT_EQ(symbols[1].object, symbols[2].object);
   EXPECT_NE(strstr(symbols[1].object_path, "libc.so"), nullptr) << symbols[1].object_path;
