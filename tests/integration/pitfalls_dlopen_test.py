@@ -109,9 +109,9 @@ def a_library_in_the_place_of_another_is_told_apart(folder):
                         if harness.plain_name(code['function']) == f'read_in_{twin}')
             samples = harness.total(sites, 'samples')
             print(f'{twin}: {samples} samples, {reads} in read_in_{twin}; {harness.evidence_text(parsed)}')
-            # How many of the samples met a load under way is the machine's affair (26 to 50 % seen); all
-            # that did must be on the right library.
-            assert samples >= 10 and reads > 0.8 * samples
+            # How many of the samples met a load under way is the machine's affair (9 to 86 of 290 seen at
+            # 1 kHz); all that did must be on the right library.
+            assert samples > 0 and reads > 0.8 * samples
 
 
 if __name__ == '__main__':
