@@ -1,9 +1,14 @@
 #include "agent/attribute/modules.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
+#include <charconv>
 #include <iterator>
 #include <optional>
+#include <utility>
 
+#include "agent/base/syscall.h"
 #include "agent/os/clock.h"
 
 namespace memagent::attribute {
@@ -13,10 +18,35 @@ namespace {
 // nearest start are tried.
 constexpr int kNestedObjects = 4;
 
+// The names of a program or library that its path no longer leads to. The executable's link needs
+// no rights; that of another mapping needs CAP_CHECKPOINT_RESTORE (proc(5), map_files), and without
+// it module and address remain.
+os::FileSource OpenUnnamed(const Module& module) {
+  char target[4096];
+  const long length =
+      base::Syscall(SYS_readlinkat, AT_FDCWD, "/proc/thread-self/exe", target, sizeof(target));
+  const std::string_view executable(target, length > 0 ? static_cast<size_t>(length) : 0);
+  if (executable.starts_with(module.path) &&
+      executable.substr(module.path.size()) == " (deleted)") {
+    return os::FileSource("/proc/thread-self/exe");
+  }
+  base::String link("/proc/self/map_files/");
+  char digits[17];
+  link.append(digits, std::to_chars(digits, std::end(digits), module.start, 16).ptr);
+  link.push_back('-');
+  link.append(digits, std::to_chars(digits, std::end(digits), module.first_end, 16).ptr);
+  return os::FileSource(link.c_str());
+}
+
+os::FileSource OpenMapped(const Module& module) {
+  os::FileSource named(module.path.c_str());
+  return named.inode() == module.inode ? std::move(named) : OpenUnnamed(module);
+}
+
 // The mapped file itself, or a source of size 0 when another file has its name now.
 class MappedFile {
  public:
-  explicit MappedFile(const Module& module) : source_(module.path.c_str()) {
+  explicit MappedFile(const Module& module) : source_(OpenMapped(module)) {
     if (source_.inode() == module.inode) file_ = os::ElfFile::Parse(source_);
   }
   const os::ElfFile* get() const { return file_ ? &*file_ : nullptr; }
@@ -36,7 +66,7 @@ base::Vector<Modules::Group> Modules::GroupsOf(std::string_view maps_text) {
                            groups.back().path == mapping.path &&
                            groups.back().last_offset < mapping.file_offset;
     if (!continues) {
-      groups.push_back(Group{mapping.path, mapping.inode, mapping.start, mapping.end,
+      groups.push_back(Group{mapping.path, mapping.inode, mapping.start, mapping.end, mapping.end,
                              mapping.file_offset, 0, 0});
     }
     Group& group = groups.back();
@@ -54,6 +84,7 @@ Module Modules::Describe(const Group& group, Nanos now) {
   Module module;
   module.path = base::String(group.path);
   module.start = group.start;
+  module.first_end = group.first_end;
   module.end = group.end;
   module.inode = group.inode;
   module.loaded = now;

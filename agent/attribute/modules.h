@@ -6,6 +6,7 @@
 //
 // Files are opened when a name is asked for and closed again, and only believed while they are the
 // file that is mapped (same inode): a library replaced on disk has no names rather than wrong ones.
+// What has no name any more (a deleted program, a library from a memfd) is opened through /proc.
 //
 // Calling thread: the drain thread.
 #ifndef MEMAGENT_AGENT_ATTRIBUTE_MODULES_H_
@@ -27,6 +28,7 @@ struct Module {
   base::String path;
   base::String build_id;   // raw bytes; empty: none, or the file could not be read
   uint64_t start = 0;      // first mapped address
+  uint64_t first_end = 0;  // one past the mapping that begins there
   uint64_t end = 0;        // one past the last, .bss included
   uint64_t load_bias = 0;  // run-time address minus ELF address
   uint64_t inode = 0;
@@ -78,6 +80,7 @@ class Modules final : public StaticNames {
     std::string_view path;
     uint64_t inode = 0;
     uint64_t start = 0;
+    uint64_t first_end = 0;
     uint64_t end = 0;
     uint64_t last_offset = 0;
     uint64_t code_start = 0;  // the first executable mapping; 0: none, then it is no module

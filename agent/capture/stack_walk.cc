@@ -86,7 +86,8 @@ class Walker {
   frame.sp = cfa;
   interrupted_ = false;
   if (caller - 1 < kUserSpaceEnd - 1) return Step::kNext;
-  return caller == 0 ? Step::kEnd : Step::kCut;
+  // Zero is where a coroutine's stack begins, unless a guessed frame led here.
+  return caller == 0 && result_.uncovered == 0 ? Step::kEnd : Step::kCut;
 }
 
 // The frame is kept in registers: each step waits for the last one's load, and a detour through

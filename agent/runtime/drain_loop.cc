@@ -36,10 +36,6 @@ constexpr Nanos kFirstCheckpointNanos = 100'000'000;
 constexpr Nanos kSecondCheckpointNanos = 1'000'000'000;
 // Calibration burns 20 ms of the drain thread's time: not in programs that end at once.
 constexpr Nanos kCalibrateAfterNanos = 200'000'000;
-// The period is moved every 20 ms on a calm machine. Moving it restarts it, which costs half a
-// period: 2.5 % of the samples at 1 kHz; moved eight times less often, a loop of 27 us shifted
-// shares by 3 points.
-constexpr uint64_t kJitterTicks = 2;
 constexpr uint64_t kNameTicks = 32;
 constexpr uint64_t kAloneTicks = 8;
 constexpr uint64_t kUnseenTicks = 4;  // a new thread has 4 ms or more to register itself
@@ -247,7 +243,7 @@ void DrainLoop::Housekeep() {
   observation_.BuryDeadThreads();
   if (tick_ % kUnseenTicks == 0) observation_.AdoptUnseenThreads();
   LearnLateFacts();
-  if (tick_ % kJitterTicks == 0) observation_.JitterPeriods();
+  observation_.JitterPeriods(now);
   if (tick_ % kNameTicks == 1) observation_.RefreshNames();
   if (pipeline_.unloads_seen() != capture::UnloadCount()) FollowCode();
   if (!skid_tried_ && selection_.engine == EngineKind::kSoftware &&

@@ -13,7 +13,7 @@ void NoteLinkedAllocator(EventLog& log) {
   static constexpr std::string_view kNames[] = {
       "malloc", "je_malloc", "_rjem_malloc", "rjem_malloc", "mi_malloc", "tc_malloc", "rpmalloc"};
   if (capture::MallocAheadOfUs() != nullptr) return;  // exported: said already
-  os::FileSource file("/proc/self/exe");
+  os::FileSource file("/proc/thread-self/exe");       // the other ends with the main thread
   const auto elf = os::ElfFile::Parse(file);
   const std::string_view name = elf ? elf->FindDefined(kNames) : std::string_view();
   if (name.empty()) return;

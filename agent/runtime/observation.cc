@@ -192,7 +192,9 @@ void Observation::RefreshNames() {
   }
 }
 
-void Observation::JitterPeriods() {
+void Observation::JitterPeriods(Nanos now) {
+  if (now < next_jitter_) return;
+  next_jitter_ = now + kJitterNanos;
   for (auto& [serial, observer] : observers_) {
     random_ = random_ * 6364136223846793005ull + 1442695040888963407ull;  // Knuth's MMIX generator
     observer.JitterPeriod(selection_->period_nanos, random_ >> 33);

@@ -47,7 +47,8 @@ def a_thread_of_preinit_code_is_measured(folder):
         assert len(parsed['threads']) == 2, parsed['threads']
         samples = [thread['samples_seen'] for thread in parsed['threads'] if not thread['main']]
         print(f'{samples} samples of the early thread')
-        assert samples[0] >= 100, samples
+        # Of 300 at 1 kHz: a storm of frees must not restart the period before it has run out.
+        assert samples[0] >= 150, samples
 
 
 @case(rows='P03')
