@@ -53,7 +53,7 @@ bool RepeatsItself(const siginfo_t* info) {
 // thread does the work.
 void HandleFatal(int number, siginfo_t* info, void*) {
   const size_t i = IndexOf(number);
-  const ProcessEvents* events = process_events.load(std::memory_order_acquire);
+  const ProcessEvents* events = Events();
   if (events != nullptr) events->dying(kFatal[i].name);
   real.sigaction(number, &set_by_host[i], nullptr);
   if (RepeatsItself(info)) return;
@@ -83,7 +83,8 @@ void Cover(size_t i) {
 }  // namespace
 
 void CoverFatalSignals(int pid) {
-  if (real.sigaction == nullptr || pid == 1) return;
+  if (real.sigaction == nullptr) return;
+  if (pid == 1) return UncoverFatalSignals();  // a fork child has its parent's handlers
   covered_pid.store(pid, std::memory_order_release);
   for (size_t i = 0; i < kFatalCount; ++i) Cover(i);
 }

@@ -13,9 +13,9 @@ namespace memagent::capture {
 // that comes back through `run` has a session of its own and is left alone.
 template <typename Run>
 auto WithoutDrainThread(Run run) {
-  const ProcessEvents* events = process_events.load(std::memory_order_acquire);
+  const ProcessEvents* events = Events();
   const bool paused = events != nullptr && events->pause();
-  const long pid = base::Syscall(SYS_getpid);
+  const long pid = paused ? base::Syscall(SYS_getpid) : 0;  // in a sandbox no call of ours
   const auto result = run();
   const int error = errno;
   if (paused && base::Syscall(SYS_getpid) == pid) events->resume();
@@ -23,9 +23,9 @@ auto WithoutDrainThread(Run run) {
   return result;
 }
 
-// `start()` makes a process or a thread. At the limit of either (RLIMIT_NPROC, pids.max) the kernel may
-// count the drain thread as the one too many: then it is tried once more without it. `refused(result)`
-// tells whether the result is that refusal.
+// `start()` makes a process or a thread. At the limit of either (RLIMIT_NPROC, pids.max) the kernel
+// may count the drain thread as the one too many: then it is tried once more without it.
+// `refused(result)` tells whether the result is that refusal.
 template <typename Start, typename Refused>
 auto StartAtLimit(Start start, Refused refused) {
   const auto result = start();

@@ -76,19 +76,32 @@ void Nap() {
 bool TakeLoop() { return !control.loop_taken.exchange(true, std::memory_order_acq_rel); }
 void GiveLoop() { control.loop_taken.store(false, std::memory_order_release); }
 
+// Waits for a thread that brings the drain thread back. False when it stays away.
+bool AwaitLoop() {
+  for (int millis = 0; millis < kPauseMillis; ++millis) {
+    if (TakeLoop()) return true;
+    if (control.drain_tid.load(std::memory_order_acquire) == 0) return false;
+    Nap();
+  }
+  return false;
+}
+
 // Ends the drain thread and waits until the kernel no longer counts it. False when there is none,
 // or when another thread has sent it away and will bring it back.
 bool PauseDrain() {
+  if (control.pid != Pid() || !AwaitLoop()) return false;
   const int32_t tid = control.drain_tid.load(std::memory_order_acquire);
-  if (control.pid != Pid() || tid == 0) return false;
-  const bool mine = TakeLoop();
+  if (tid == 0) {
+    GiveLoop();
+    return false;
+  }
   control.pause_requested.store(true, std::memory_order_release);
   capture::WakeDrain();
   for (int millis = 0; millis < kPauseMillis; ++millis) {
     if (base::Syscall(SYS_tgkill, control.pid, tid, 0) == -ESRCH) break;
     Nap();
   }
-  return mine;
+  return true;
 }
 
 void ResumeDrain() {

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 """Signals, timers and handlers of the program's own (rows P46 to P51)."""
+import os
+
 import harness
 import pitfall
 from harness import case
@@ -71,6 +73,17 @@ def a_storm_of_signals_while_the_profile_is_written(folder):
     for parsed in run(folder, 'children', b'100 children, 100 signals', options={'checkpoint': 1}):
         assert total(parsed, 'alloc_outside') == 6000
         assert parsed['own_cost']['checkpoints'] >= 2
+
+
+@case(rows='P34')
+def the_first_process_of_a_name_space_stays_protected(folder):
+    if os.geteuid() != 0:
+        harness.skip('only root can make a pid name space')
+    for plain, measured in pitfall.unnoticed_program(folder, 'first_process'):
+        assert b"process 1 lives, sleep 0" in plain.stdout and b"child's status 600" in plain.stdout, plain.stdout
+        first = [parsed for parsed in map(harness.report, measured.profiles) if parsed['process']['pid'] == 1]
+        assert len(first) == 1 and first[0]['file']['end'] == 'exit', measured.profiles
+        assert total(first[0], 'alloc_in_first') == 54
 
 
 if __name__ == '__main__':

@@ -1,14 +1,11 @@
 // Things that programs do to their own process which a helper thread may upset.
 //
 //   surroundings raw_exit       the only thread ends by the exit system call, with status 7
-//   surroundings prctl          a seccomp filter that kills for all but a few calls, for this thread
-//   surroundings tsync          the same for all threads, through syscall()
-//   surroundings credentials    gives up root; prints each thread's user and group ids
+//   surroundings prctl          a seccomp filter that kills for all but a few calls, for this
+//   thread surroundings tsync          the same for all threads, through syscall() surroundings
+//   credentials    gives up root; prints each thread's user and group ids
 #include <dirent.h>
 #include <grp.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -17,36 +14,21 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
-#include <vector>
 
 #include "tests/programs/ground_truth.h"
+#include "tests/support/seccomp_filter.h"
 
 namespace {
 
 [[gnu::noinline]] void* alloc_before() { return ground_truth::Kept<void>(malloc(1000)); }
 
-// What malloc, stdio and an exit need, and no more.
-std::vector<sock_filter> KillAllBut(const std::vector<unsigned>& allowed) {
-  std::vector<sock_filter> filter = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr))};
-  for (const unsigned number : allowed) {
-    filter.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1));
-    filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
-  }
-  filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS));
-  return filter;
-}
-
+// Kills for all but what malloc, stdio and an exit need.
 int EnterSandbox(bool all_threads) {
-  auto filter = KillAllBut({SYS_read, SYS_write, SYS_exit, SYS_exit_group, SYS_brk, SYS_mmap,
-                            SYS_munmap, SYS_newfstatat, SYS_close});
-  sock_fprog program = {static_cast<unsigned short>(filter.size()), filter.data()};
-  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-  if (all_threads) {
-    return static_cast<int>(
-        syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program));
-  }
-  return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
+  constexpr unsigned kNeeded[] = {SYS_read, SYS_write,  SYS_exit,       SYS_exit_group, SYS_brk,
+                                  SYS_mmap, SYS_munmap, SYS_newfstatat, SYS_close};
+  return seccomp_filter::Install(
+      seccomp_filter::ForCalls(kNeeded, SECCOMP_RET_ALLOW, SECCOMP_RET_KILL_PROCESS), !all_threads,
+      all_threads ? SECCOMP_FILTER_FLAG_TSYNC : 0);
 }
 
 int Sandbox(bool all_threads) {

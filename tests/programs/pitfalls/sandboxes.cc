@@ -8,8 +8,7 @@
 //   sandboxes refused   the filter is not accepted
 //   sandboxes strict    SECCOMP_MODE_STRICT: read, write and exit
 #include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -21,9 +20,9 @@
 #include <cstdlib>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "tests/programs/ground_truth.h"
+#include "tests/support/seccomp_filter.h"
 
 namespace {
 
@@ -37,30 +36,26 @@ void Use(int count) {
 }
 
 // What profilers use and this program does not.
-constexpr unsigned kForeign[] = {
-    SYS_perf_event_open,  SYS_openat,    SYS_open,       SYS_ioctl,        SYS_gettid,
-    SYS_process_vm_readv, SYS_ftruncate, SYS_renameat2,  SYS_rename,       SYS_unlinkat,
-    SYS_readlinkat,       SYS_readlink,  SYS_move_pages, SYS_memfd_create, SYS_pread64,
-    SYS_prlimit64,        SYS_sendmsg,   SYS_socket,     SYS_nanosleep,    SYS_close_range,
-    SYS_timer_create,     SYS_setitimer, SYS_tgkill,     SYS_ppoll,        SYS_getppid,
-    SYS_get_mempolicy,    SYS_fchmod,    SYS_fchown,     SYS_uname,        SYS_shmctl};
+constexpr unsigned kForeign[] = {SYS_perf_event_open, SYS_openat,       SYS_open,
+                                 SYS_ioctl,           SYS_gettid,       SYS_process_vm_readv,
+                                 SYS_ftruncate,       SYS_renameat2,    SYS_rename,
+                                 SYS_unlinkat,        SYS_readlinkat,   SYS_readlink,
+                                 SYS_move_pages,      SYS_memfd_create, SYS_pread64,
+                                 SYS_prlimit64,       SYS_sendmsg,      SYS_socket,
+                                 SYS_nanosleep,       SYS_close_range,  SYS_timer_create,
+                                 SYS_setitimer,       SYS_tgkill,       SYS_ppoll,
+                                 SYS_getppid,         SYS_getpid,       SYS_get_mempolicy,
+                                 SYS_fchmod,          SYS_fchown,       SYS_uname,
+                                 SYS_shmctl};
 
 int Shut(unsigned verdict, unsigned flags, bool by_prctl) {
-  std::vector<sock_filter> filter = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr))};
-  for (const unsigned number : kForeign) {
-    filter.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1));
-    filter.push_back(BPF_STMT(BPF_RET | BPF_K, verdict));
-  }
-  filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
-  sock_fprog program = {static_cast<unsigned short>(filter.size()), filter.data()};
-  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-  if (by_prctl) return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
-  return static_cast<int>(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program));
+  return seccomp_filter::Install(seccomp_filter::ForCalls(kForeign, verdict, SECCOMP_RET_ALLOW),
+                                 by_prctl, flags);
 }
 
-// All that a sandboxed program still does: threads, children, memory from the kernel.
+// All that a sandboxed program still does: threads, children, memory from the kernel, name spaces.
 void Live() {
+  if (unshare(0) != 0) abort();
   Use(10000);
   std::thread([] { Use(1000); }).join();
   free(ground_truth::Kept<void>(malloc(size_t{8} << 20)));

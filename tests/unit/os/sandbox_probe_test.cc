@@ -1,29 +1,17 @@
 #include "agent/os/sandbox_probe.h"
 
 #include <gtest/gtest.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cstddef>
-#include <iterator>
+#include "tests/support/seccomp_filter.h"
 
 namespace memagent::os {
 namespace {
 
 // Exits with 1 when the probe says that perf_event_open kills, 0 when not, 99 without seccomp.
 [[noreturn]] void ProbeBehindFilter(unsigned verdict) {
-  sock_filter filter[] = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, verdict),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-  };
-  sock_fprog program = {std::size(filter), filter};
-  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-      prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
+  constexpr unsigned kCall[] = {SYS_perf_event_open};
+  if (seccomp_filter::Install(seccomp_filter::ForCalls(kCall, verdict, SECCOMP_RET_ALLOW)) != 0) {
     _exit(99);
   }
   _exit(PerfEventsKill() ? 1 : 0);
