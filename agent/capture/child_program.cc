@@ -106,9 +106,7 @@ bool NamesSanitizer(os::ByteSource& file, uint64_t offset) {
   return file.Read(offset, {name, length}) && IsSanitizer(name);
 }
 
-}  // namespace
-
-static bool NeedsSanitizer(os::ByteSource& file) {
+bool NeedsSanitizer(os::ByteSource& file) {
   Elf64_Phdr dynamic = {};
   ForEachHeader(file, [&](const Elf64_Phdr& header) {
     if (header.p_type == PT_DYNAMIC) dynamic = header;
@@ -128,14 +126,20 @@ static bool NeedsSanitizer(os::ByteSource& file) {
   return found;
 }
 
+}  // namespace
+
 bool CannotLoadUs(os::ByteSource& file) {
   return IsForAnotherMachine(file) || NeedsSanitizer(file);
 }
 
-static bool FileCannotLoadUs(const char* path) {
+namespace {
+
+bool FileCannotLoadUs(const char* path) {
   os::FileSource file(path);
   return file.size_bytes() != 0 && CannotLoadUs(file);
 }
+
+}  // namespace
 
 bool ProgramCannotLoadUs(const char* name, bool search_path) {
   const std::string_view text = name;

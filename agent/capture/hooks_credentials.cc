@@ -7,24 +7,12 @@
 #include "agent/capture/hooks.h"
 #include "agent/capture/process_events.h"
 
-namespace memagent::capture {
-namespace {
-
-int Followed(int result) {
-  const ProcessEvents* events = process_events.load(std::memory_order_acquire);
-  if (result == 0 && events != nullptr) events->credentials_changed();
-  return result;
-}
-
-}  // namespace
-}  // namespace memagent::capture
-
 using namespace memagent::capture;  // NOLINT: the hooks below are C functions
 
 #define MEMAGENT_CREDENTIALS(name, parameters, arguments) \
   MEMAGENT_HOOK int name parameters {                     \
     if (!RealReady() || real.name == nullptr) return -1;  \
-    return Followed(real.name arguments);                 \
+    return FollowedCredentials(real.name arguments);      \
   }
 
 MEMAGENT_CREDENTIALS(setuid, (uid_t user), (user))

@@ -7,8 +7,7 @@ namespace memagent::capture {
 namespace {
 
 void AnnounceCodeChange() {
-  const ProcessEvents* events = process_events.load(std::memory_order_acquire);
-  if (events != nullptr) events->code_changing();
+  if (const ProcessEvents* events = Events()) events->code_changing();
 }
 
 }  // namespace

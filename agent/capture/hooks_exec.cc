@@ -19,13 +19,8 @@ namespace memagent::capture {
 namespace {
 
 bool KeepFromChildren() {
-  const ProcessEvents* events = process_events.load(std::memory_order_acquire);
+  const ProcessEvents* events = Events();
   return events != nullptr && events->keep_from_children();
-}
-
-void AnnounceExec() {
-  const ProcessEvents* events = process_events.load(std::memory_order_acquire);
-  if (events != nullptr) events->ending("exec");
 }
 
 // The program that is to be run, as execve or execvp finds it; nullptr: unknown.
@@ -36,7 +31,7 @@ struct Program {
 
 bool RunsWithoutUs(const Program& program, char* const* environment) {
   if (KeepFromChildren()) return true;
-  if (process_events.load(std::memory_order_acquire) == nullptr) return false;  // sandbox
+  if (Events() == nullptr) return false;
   const bool unsuitable =
       program.name != nullptr && ProgramCannotLoadUs(program.name, program.search_path);
   if (!unsuitable && AgentIsReadable(environment)) return false;
@@ -64,14 +59,14 @@ int Missing() {
 
 int Execute(const char* path, char* const* arguments, char* const* environment) {
   if (!RealReady()) return Missing();
-  AnnounceExec();
+  AnnounceEnd("exec");
   return WithChildEnvironment({path, false}, environment,
                               [&](char* const* env) { return real.execve(path, arguments, env); });
 }
 
 int ExecuteOnPath(const char* file, char* const* arguments, char* const* environment) {
   if (!RealReady()) return Missing();
-  AnnounceExec();
+  AnnounceEnd("exec");
   return WithChildEnvironment({file, true}, environment,
                               [&](char* const* env) { return real.execvpe(file, arguments, env); });
 }
@@ -149,7 +144,7 @@ MEMAGENT_HOOK int execle(const char* path, const char* first, ...) {
 
 MEMAGENT_HOOK int fexecve(int fd, char* const* arguments, char* const* environment) {
   if (!RealReady() || real.fexecve == nullptr) return Missing();
-  AnnounceExec();
+  AnnounceEnd("exec");
   return WithChildEnvironment({nullptr, false}, environment,
                               [&](char* const* env) { return real.fexecve(fd, arguments, env); });
 }
@@ -157,7 +152,7 @@ MEMAGENT_HOOK int fexecve(int fd, char* const* arguments, char* const* environme
 MEMAGENT_HOOK int execveat(int folder, const char* path, char* const* arguments,
                            char* const* environment, int flags) {
   if (!RealReady() || real.execveat == nullptr) return Missing();
-  AnnounceExec();
+  AnnounceEnd("exec");
   return WithChildEnvironment({nullptr, false}, environment, [&](char* const* env) {
     return real.execveat(folder, path, arguments, env, flags);
   });

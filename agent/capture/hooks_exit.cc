@@ -1,5 +1,5 @@
-// Ends of the process that run no destructor: the profile is brought up to date first (pitfalls
-// P34). exit() and a return from main reach the agent's own destructor (runtime/entry.cc); but
+// Ends of the process that run no exit handlers: the profile is brought up to date first (pitfalls
+// P34). exit(), quick_exit() and a return from main reach the agent's own (runtime/entry.cc); but
 // while one thread is in there, glibc before 2.41 lets another's exit() end the process at once.
 #include <unistd.h>
 
@@ -12,11 +12,6 @@ namespace memagent::capture {
 constinit std::atomic<const ProcessEvents*> process_events{nullptr};
 
 namespace {
-
-void Announce(const char* how) {
-  const ProcessEvents* events = process_events.load(std::memory_order_acquire);
-  if (events != nullptr) events->ending(how);
-}
 
 constinit std::atomic<int> exits{0};
 
@@ -38,29 +33,23 @@ bool MayCutShort() {
 using namespace memagent::capture;  // NOLINT: the hooks below are C functions
 
 MEMAGENT_HOOK [[gnu::noreturn]] void exit(int status) {
-  if (MayCutShort()) Announce("exit");
+  if (MayCutShort()) AnnounceEnd("exit");
   if (RealReady() && real.exit != nullptr) real.exit(status);
   ExitNow(status);
 }
 
 MEMAGENT_HOOK [[gnu::noreturn]] void _exit(int status) {
-  Announce("_exit");
+  AnnounceEnd("_exit");
   ExitNow(status);
 }
 
 MEMAGENT_HOOK [[gnu::noreturn]] void _Exit(int status) {
-  Announce("_exit");
-  ExitNow(status);
-}
-
-MEMAGENT_HOOK [[gnu::noreturn]] void quick_exit(int status) {
-  Announce("quick_exit");
-  if (RealReady() && real.quick_exit != nullptr) real.quick_exit(status);
+  AnnounceEnd("_exit");
   ExitNow(status);
 }
 
 MEMAGENT_HOOK [[gnu::noreturn]] void abort() {
-  Announce("abort");
+  AnnounceEnd("abort");
   if (RealReady() && real.abort != nullptr) real.abort();
   __builtin_trap();
 }

@@ -19,7 +19,7 @@ namespace {
 // Runs the call that installs a filter without us; records on when it failed.
 template <typename Run>
 long Sandboxed(Run run) {
-  const ProcessEvents* events = process_events.load(std::memory_order_acquire);
+  const ProcessEvents* events = Events();
   if (events == nullptr) return run();
   events->ending("seccomp");
   UncoverFatalSignals();

@@ -52,17 +52,6 @@ Concern ConcernOf(long number, long first) {
   }
 }
 
-void Announce(void (*ProcessEvents::*what)(const char*), const char* how) {
-  const ProcessEvents* events = process_events.load(std::memory_order_acquire);
-  if (events != nullptr) (events->*what)(how);
-}
-
-long FollowedCredentials(long result) {
-  const ProcessEvents* events = process_events.load(std::memory_order_acquire);
-  if (result == 0 && events != nullptr) events->credentials_changed();
-  return result;
-}
-
 // Another library's mmap between ours and libc's (the full tcmalloc's) makes the call this way: it
 // must not come back to that function, and was recorded already.
 bool RecordsMappings() { return real_ready.load(std::memory_order_acquire) && !MappingIsWrapped(); }
@@ -87,13 +76,6 @@ long Mapping(Call call, long number, long a, long b, long c, long d, const Frame
   return result;
 }
 
-// The child of a fork that libc knows nothing of: its handlers don't run there.
-long Forked(long result) {
-  const ProcessEvents* events = process_events.load(std::memory_order_acquire);
-  if (result == 0 && events != nullptr) events->forked();
-  return result;
-}
-
 }  // namespace
 }  // namespace memagent::capture
 
@@ -110,10 +92,10 @@ long hook_syscall(long number, long a, long b, long c, long d, long e, long f) {
     case Concern::kNone:
       break;
     case Concern::kEnd:
-      Announce(&ProcessEvents::ending, "exit_group");
+      AnnounceEnd("exit_group");
       break;
     case Concern::kExec:
-      Announce(&ProcessEvents::ending, "exec");
+      AnnounceEnd("exec");
       break;
     case Concern::kNamespace:
       return WithoutDrainThread(call);
@@ -124,7 +106,7 @@ long hook_syscall(long number, long a, long b, long c, long d, long e, long f) {
     case Concern::kMapping:
       return Mapping(call, number, a, b, c, d, MEMAGENT_CALLER());
     case Concern::kFork:
-      return Forked(call());
+      return FollowedFork(call());
   }
   return call();
 }

@@ -75,8 +75,5 @@ MEMAGENT_HOOK pid_t _Fork() {
     errno = ENOSYS;
     return -1;
   }
-  const pid_t child = real._Fork();
-  const ProcessEvents* events = process_events.load(std::memory_order_acquire);
-  if (child == 0 && events != nullptr) events->forked();
-  return child;
+  return FollowedFork(real._Fork());
 }

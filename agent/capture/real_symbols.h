@@ -71,7 +71,6 @@ namespace memagent::capture {
   X(setns, int (*)(int, int))                                                            \
   X(dlclose, int (*)(void*))                                                             \
   X(_exit, void (*)(int))                                                                \
-  X(quick_exit, void (*)(int))                                                           \
   X(abort, void (*)())
 
 // operator new and delete: (field, mangled name, type).
