@@ -1,15 +1,10 @@
 // Two profiles compared: one as it is, one changed by the fuzzer.
 #include <cstdlib>
-#include <string>
 #include <utility>
 
-#include "agent/profile/reader.h"
-#include "tests/support/fuzz_profile.h"
-#include "tests/support/fuzz_seeds.h"
-#include "tests/support/stencil_profile.h"
+#include "tests/support/fuzz_view.h"
 #include "viewer/diff.h"
 #include "viewer/diff_text.h"
-#include "viewer/query.h"
 
 namespace {
 
@@ -34,22 +29,17 @@ void CompareAndPrint(const View& before, const View& after) {
 }  // namespace
 
 extern "C" void FuzzSeeds(memagent::testing::SeedList& seeds) {
-  for (const int nodes : {1, 2}) {
-    memagent::testing::AddSeed(seeds, memagent::tests::StencilBytes(nodes));
-  }
+  memagent::testing::AddProfileSeeds(seeds);
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const std::string bytes(reinterpret_cast<const char*>(data), size);
-  auto changed =
-      memagent::profile::ParseProfile(memagent::testing::WithGoodChecksums(bytes), "fuzz");
-  if (!changed.profile) return 0;
   static const View other = BuildView(
       std::move(
           *memagent::profile::ParseProfile(memagent::tests::StencilBytes(2), "fixed").profile),
       {.lines = false});
-  const View one = BuildView(std::move(*changed.profile), {.lines = false});
-  CompareAndPrint(one, other);
-  CompareAndPrint(other, one);
+  const auto one = memagent::testing::ViewOf(data, size);
+  if (!one) return 0;
+  CompareAndPrint(*one, other);
+  CompareAndPrint(other, *one);
   return 0;
 }

@@ -16,10 +16,10 @@ extern "C" void FuzzSeeds(memagent::testing::SeedList& seeds) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   namespace profile = memagent::profile;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const profile::OutputFacts facts = {text, 4711, text, 1'700'000'000, text, "/work/dir"};
+  const profile::OutputFacts facts = {text, 4711, text, 1'700'000'000, text, "/srv/dir"};
   const auto path = profile::ExpandPattern(text, facts);
   const auto slashes = std::count(text.begin(), text.end(), '/');
-  if (std::count(path.begin(), path.end(), '/') > slashes + 3) abort();  // "/work/dir/" in front
+  if (std::count(path.begin(), path.end(), '/') > slashes + 3) abort();  // "/srv/dir/" in front
   if (!text.empty() && path[0] != '/') abort();
   for (const uint32_t number : {0u, 3u, ~0u}) {
     const auto numbered = profile::NumberedName(path, number);

@@ -1,15 +1,10 @@
 // Everything the viewer prints about a hostile profile: no byte that acts on a terminal.
 #include <cstdlib>
 #include <string>
-#include <utility>
 
-#include "agent/profile/reader.h"
-#include "tests/support/fuzz_profile.h"
-#include "tests/support/fuzz_seeds.h"
-#include "tests/support/stencil_profile.h"
+#include "tests/support/fuzz_view.h"
 #include "viewer/breakdown.h"
 #include "viewer/info_text.h"
-#include "viewer/query.h"
 #include "viewer/report_json.h"
 #include "viewer/report_text.h"
 
@@ -41,17 +36,13 @@ void PrintAll(const View& view, const Terminal& terminal) {
 }  // namespace
 
 extern "C" void FuzzSeeds(memagent::testing::SeedList& seeds) {
-  for (const int nodes : {1, 2}) {
-    memagent::testing::AddSeed(seeds, memagent::tests::StencilBytes(nodes));
-  }
+  memagent::testing::AddProfileSeeds(seeds);
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const std::string bytes(reinterpret_cast<const char*>(data), size);
-  auto loaded =
-      memagent::profile::ParseProfile(memagent::testing::WithGoodChecksums(bytes), "fuzz");
-  if (!loaded.profile) return 0;
-  const View view = BuildView(std::move(*loaded.profile), {.lines = false});
+  const auto loaded = memagent::testing::ViewOf(data, size);
+  if (!loaded) return 0;
+  const View& view = *loaded;
   Terminal terminal;
   if (size % 2 == 0) terminal.charset = Charset::kAscii;
   PrintAll(view, terminal);
