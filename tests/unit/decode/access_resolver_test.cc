@@ -1,5 +1,6 @@
 // Hand-assembled code in a made-up process: one test for each row of the skid table and of the
 // resolution rules. Every instruction is shown with its text; the IP is given by its position.
+// Long file: the rows of one table, which are read against each other.
 #include "agent/decode/access_resolver.h"
 
 #include <gtest/gtest.h>
