@@ -4,6 +4,8 @@
 #include <time.h>
 
 #include "agent/base/syscall.h"
+#include "agent/capture/hook_timing.h"
+#include "agent/ledger/cost_meter.h"
 #include "agent/ledger/site_table.h"
 #include "agent/ledger/thread_state.h"
 #include "agent/os/tsc.h"
@@ -27,6 +29,9 @@ constinit std::atomic<uint32_t> unloads{0};
   if (record == nullptr) return nullptr;
   if (record->stack_cache == nullptr) record->stack_cache = CreateStackCache();
   ledger::thread_state.record = record;
+  const ledger::SampleGap gap = ledger::NextSampleGap(true);
+  ledger::thread_state.countdown = gap.hooks;
+  ledger::thread_state.sample_weight = gap.weight;
   return record;
 }
 
@@ -67,6 +72,8 @@ void PushRegion(ThreadRecord& thread, const ledger::RegionEvent& event) {
   if (thread.regions.ShouldWake()) WakeDrain();
 }
 
+bool IsToBeTimed() { return --ledger::thread_state.countdown == 0; }
+
 // Counts an event that a hook inside a hook could not record.
 void CountReentrant() {
   if (ledger::thread_state.depth >= ledger::kForwarding) return;
@@ -101,6 +108,7 @@ void RecordAllocation(void* block, size_t size, const FrameStart& caller) {
   if (!guard.entered()) return CountReentrant();
   ThreadRecord* thread = CurrentThread();
   if (thread == nullptr) return;
+  if (IsToBeTimed()) [[unlikely]] return TimeAllocation(block, size, caller);
   const SiteId site = SiteOf(*thread, RegionKind::kHeap, caller);
   if (site == SiteId::kUnknown) return;
   thread->counters.CountAllocation(site, size);
@@ -124,6 +132,7 @@ ReallocUndo RecordReallocStart(void* block) {
   }
   ThreadRecord* thread = CurrentThread();
   if (thread == nullptr) return undo;
+  if (IsToBeTimed()) [[unlikely]] return TimeFree(block);
   ledger::Displaced displaced;
   undo.erased = ledger::EraseBlock(reinterpret_cast<uint64_t>(block), ledger::Now(), undo.block,
                                    displaced);
@@ -186,6 +195,7 @@ void RecordUnmap(ledger::RegionEvent::Kind kind, void* start, size_t size, uint6
 void RecordThreadStart() {
   if (!Recording()) return;
   HookGuard guard;
+  const ThreadStartTimer timer;
   ThreadRecord* thread = CurrentThread();
   if (thread == nullptr || !drain_running.load(std::memory_order_relaxed)) return;
   WakeDrain();

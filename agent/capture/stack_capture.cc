@@ -7,6 +7,8 @@
 #include "agent/capture/stack_memory.h"
 #include "agent/capture/stack_shape.h"
 #include "agent/capture/unwind_table.h"
+#include "agent/ledger/cost_meter.h"
+#include "agent/os/tsc.h"
 
 namespace memagent::capture {
 namespace {
@@ -17,6 +19,7 @@ class Counter {
   void Add(uint64_t n) {
     value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
   }
+  void Set(uint64_t n) { value_.store(n, std::memory_order_relaxed); }
   uint64_t Read() const { return value_.load(std::memory_order_relaxed); }
 
  private:
@@ -100,7 +103,7 @@ void CountUncached(const WalkResult& walk) {
   return stack;
 }
 
-[[gnu::noinline]] StackId CaptureMiss(const FrameStart& start, StackCache& cache) {
+StackId WalkAndRemember(const FrameStart& start, StackCache& cache) {
   StackReader reader(start.sp, &cache.pages);
   const WalkResult walk = WalkStack(start, reader, {cache.pcs, kMaxStackDepth}, &cache.trail);
   const StackId stack = InternWalked(cache, walk);
@@ -108,6 +111,16 @@ void CountUncached(const WalkResult& walk) {
   cache.cut.Add(walk.cut ? 1 : 0);
   cache.uncovered.Add(walk.uncovered);
   cache.shapes.Insert(start, cache.trail, cache.pages, stack, walk.cut);
+  return stack;
+}
+
+// One walk in four is timed (ledger/cost_meter.h); the top bits of the product are as good as random.
+[[gnu::noinline]] StackId CaptureMiss(const FrameStart& start, StackCache& cache) {
+  constexpr uint32_t kTimedOneIn = 4;
+  if (cache.misses.Read() * 0x9e3779b97f4a7c15u >> 62 != 0) return WalkAndRemember(start, cache);
+  const uint64_t before = os::ReadTsc();
+  const StackId stack = WalkAndRemember(start, cache);
+  ledger::MeterOf(ledger::CostKind::kStackMiss).Add(os::ReadTsc() - before, kTimedOneIn);
   return stack;
 }
 
@@ -148,6 +161,17 @@ StackId CaptureStack(const FrameStart& start, StackCache* cache) {
     return shape->stack;
   }
   return CaptureMiss(start, *cache);
+}
+
+CaptureCounts CountsOf(const StackCache& cache) {
+  return {cache.hits.Read(), cache.misses.Read(), cache.cut.Read(), cache.uncovered.Read()};
+}
+
+void SetCounts(StackCache& cache, const CaptureCounts& counts) {
+  cache.hits.Set(counts.hits);
+  cache.misses.Set(counts.misses);
+  cache.cut.Set(counts.cut);
+  cache.uncovered.Set(counts.uncovered);
 }
 
 void FlushStackCaches() { ForgetRules(); }

@@ -37,6 +37,8 @@ int64_t Round(double value) { return static_cast<int64_t>(value < 0 ? value - 0.
 
 }  // namespace
 
+uint64_t ThreadCpuNanos() { return ReadClock(CLOCK_THREAD_CPUTIME_ID); }
+uint64_t ProcessCpuNanos() { return ReadClock(CLOCK_PROCESS_CPUTIME_ID); }
 Nanos MonotonicNanos() { return ReadClock(CLOCK_MONOTONIC); }
 
 Nanos UnixNanos() { return ReadClock(CLOCK_REALTIME); }

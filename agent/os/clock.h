@@ -23,6 +23,10 @@ namespace memagent::os {
 Nanos MonotonicNanos();
 Nanos UnixNanos();
 
+// CPU time of the calling thread and of the whole process, by raw system call (0.2 to 0.5 us).
+uint64_t ThreadCpuNanos();
+uint64_t ProcessCpuNanos();
+
 // One moment on both clocks. The true tick of `nanos` is within half_width_ticks of `ticks`.
 struct ClockPair {
   uint64_t ticks = 0;

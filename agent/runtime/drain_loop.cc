@@ -40,12 +40,6 @@ constexpr uint64_t kNameTicks = 32;
 constexpr uint64_t kAloneTicks = 8;
 constexpr uint64_t kUnseenTicks = 4;  // a new thread has 4 ms or more to register itself
 
-uint64_t ThreadCpuNanos() {
-  timespec time = {};
-  base::Syscall(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
-}
-
 std::string_view FileName(std::string_view path) {
   const size_t slash = path.rfind('/');
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
@@ -84,6 +78,7 @@ DrainLoop::DrainLoop(SessionControl& control)
       aggregator_(options_.raw_samples),
       observation_(options_, attributor_, aggregator_, clock_, log_, control.pid, started_),
       pipeline_(attributor_, aggregator_, clock_),
+      own_cost_(control, clock_, pipeline_),
       stacks_(modules_, control.pid),
       checkpoint_({aggregator_, attributor_, observation_, stacks_, log_}) {}
 
@@ -342,7 +337,7 @@ bool DrainLoop::WriteHeaderTo(profile::ProfileWriter& writer) {
 
 profile::OwnCostData DrainLoop::OwnCost() const {
   profile::OwnCostData own;
-  own.drain_cpu_nanos = ThreadCpuNanos();
+  own.drain_cpu_nanos = os::ThreadCpuNanos();
   own.bytes_mapped = base::AgentBytesMapped();
   own.page_node_rung =
       late_.topology.nodes.size() == 1 ? "none" : os::RungName(pipeline_.page_nodes().rung());

@@ -13,6 +13,7 @@
 #include "agent/runtime/descriptor_reserve.h"
 #include "agent/runtime/machine_facts.h"
 #include "agent/runtime/observation.h"
+#include "agent/runtime/own_cost_reader.h"
 #include "agent/runtime/sample_pipeline.h"
 #include "agent/runtime/session.h"
 #include "agent/runtime/stack_export.h"
@@ -73,6 +74,7 @@ class DrainLoop {
   aggregate::Aggregator aggregator_;
   Observation observation_;
   SamplePipeline pipeline_;
+  OwnCostReader own_cost_;
   StackExport stacks_;
   Checkpoint checkpoint_;
   EarlyFacts early_;

@@ -127,6 +127,7 @@ void SamplePipeline::Process(base::Vector<PendingSample>& batch) {
   std::sort(batch.begin(), batch.end(), [](const PendingSample& a, const PendingSample& b) {
     return a.raw.time < b.raw.time;
   });
+  for (const PendingSample& pending : batch) ++(pending.is_fault ? faults_taken_ : samples_taken_);
   RetryDeferredFaults();
   resolved_.clear();
   is_fault_.clear();

@@ -35,6 +35,10 @@ class SamplePipeline {
   }
   uint32_t unloads_seen() const { return unloads_seen_; }
 
+  // Records that came out of the rings, of accesses and of page faults.
+  uint64_t samples_taken() const { return samples_taken_; }
+  uint64_t faults_taken() const { return faults_taken_; }
+
   const os::PageNodes& page_nodes() const { return page_nodes_; }
 
  private:
@@ -61,6 +65,8 @@ class SamplePipeline {
   const os::Topology* topology_ = nullptr;
   Nanos settled_ = 0;
   uint32_t unloads_seen_ = 0;
+  uint64_t samples_taken_ = 0;
+  uint64_t faults_taken_ = 0;
   base::Vector<aggregate::ResolvedSample> resolved_;
   base::Vector<bool> is_fault_;
   base::Vector<DeferredFault> deferred_;

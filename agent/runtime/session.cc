@@ -9,9 +9,11 @@
 #include "agent/capture/process_events.h"
 #include "agent/capture/real_symbols.h"
 #include "agent/capture/recorder.h"
+#include "agent/ledger/cost_meter.h"
 #include "agent/ledger/shadow_map.h"
 #include "agent/ledger/site_table.h"
 #include "agent/ledger/thread_state.h"
+#include "agent/os/clock.h"
 #include "agent/os/zydis_library.h"
 #include "agent/runtime/drain.h"
 #include "agent/runtime/fork_handler.h"
@@ -181,6 +183,8 @@ void AfterForkInChild() {
   if (capture::process_events.load(std::memory_order_acquire) == nullptr) return;
   ++ledger::thread_state.depth;
   ledger::SetHistoryWanted(false);
+  ledger::ForgetCosts();
+  control.start_cpu_nanos.store(0, std::memory_order_relaxed);
   ledger::ForgetThreadsOfParent(Pid(), ledger::thread_state.record);
   ledger::InheritLiveBlocks();
   ledger::thread_state.record = nullptr;
@@ -212,6 +216,7 @@ void AfterForkInChild() {
 
 void StartSession() {
   if (started.exchange(true)) return;
+  const uint64_t before = os::ThreadCpuNanos();
   capture::ResolveRealSymbols();
   // What the loader allocates for us is no event of the program that gets lost.
   ledger::thread_state.depth += ledger::kForwarding;
@@ -237,6 +242,7 @@ void StartSession() {
   capture::process_events.store(&kEvents, std::memory_order_release);
   StartDrain(2);
   CoverSignals();
+  control.start_cpu_nanos.store(os::ThreadCpuNanos() - before, std::memory_order_relaxed);
 }
 
 void EndSession(const char* how) {

@@ -27,6 +27,7 @@ struct SessionControl {
   int32_t pid = 0;
   bool forked = false;  // a child of fork that has not executed anything
   const Settings* settings = nullptr;
+  std::atomic<uint64_t> start_cpu_nanos{0};  // what StartSession took of the main thread
   std::atomic<uint32_t> ready{0};          // futex: 1 once descriptors are private, 2 once the
                                            // first thread's events are open
   std::atomic<uint32_t> end_requested{0};  // number of end requests so far
