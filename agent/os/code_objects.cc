@@ -44,6 +44,16 @@ CodeObject ObjectFromHeaders(const dl_phdr_info& info) {
   return object;
 }
 
+// The executable: the first object of the list. Only the kernel leaves gaps between the segments of
+// an object, and the loader answers for each segment of such a one as if it were all. Written
+// before find_object is.
+constinit CodeObject program{};
+
+int KeepProgram(dl_phdr_info* info, size_t, void*) {
+  program = ObjectFromHeaders(*info);
+  return 1;
+}
+
 int AddToSnapshot(dl_phdr_info* info, size_t, void* context) {
   const unsigned half = *static_cast<unsigned*>(context);
   const size_t index = snapshot_sizes[half].load(std::memory_order_relaxed);
@@ -63,6 +73,7 @@ int AddToSnapshot(dl_phdr_info* info, size_t, void* context) {
 
 void PrepareCodeObjects() {
   if (find_object.load(std::memory_order_relaxed) != nullptr) return;
+  dl_iterate_phdr(KeepProgram, nullptr);
   const LoadedSymbol found = FindLoadedSymbol("_dl_find_object", SearchFrom::kProgram);
   find_object.store(reinterpret_cast<FindObject>(found.address), std::memory_order_release);
   if (found.address == nullptr) TakeObjectSnapshot();
@@ -73,9 +84,10 @@ std::optional<CodeObject> FindCodeObject(uintptr_t ip) {
   if (find == nullptr) return FindInSnapshot(ip);
   dl_find_object found = {};
   if (find(reinterpret_cast<void*>(ip), &found) != 0) return std::nullopt;
+  const auto eh_frame_header = reinterpret_cast<uintptr_t>(found.dlfo_eh_frame);
+  if (eh_frame_header != 0 && eh_frame_header == program.eh_frame_header) return program;
   return CodeObject{reinterpret_cast<uintptr_t>(found.dlfo_map_start),
-                    reinterpret_cast<uintptr_t>(found.dlfo_map_end),
-                    reinterpret_cast<uintptr_t>(found.dlfo_eh_frame)};
+                    reinterpret_cast<uintptr_t>(found.dlfo_map_end), eh_frame_header};
 }
 
 void TakeObjectSnapshot() {

@@ -11,7 +11,8 @@
 
 namespace memagent::os {
 
-// A loaded ELF object: its mapping and its .eh_frame_hdr (0 when it has none).
+// A loaded ELF object: its mapping, from its ELF header on, and its .eh_frame_hdr (0 when it has
+// none).
 struct CodeObject {
   uintptr_t start = 0;
   uintptr_t end = 0;
