@@ -15,12 +15,13 @@ import json
 import os
 import pathlib
 import random
-import socket
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+
+from redis_server import Server, encode
 
 KEYS = 4000
 BATCH = 20  # commands in one write
@@ -28,75 +29,6 @@ SAMPLE_SECONDS = 10
 BGSAVE_SECONDS = 60
 # Growth after the warm-up that counts as flat: a few pages of tables that fill up slowly.
 FLAT_KIB = 512
-
-
-class Server:
-    """One redis-server and a connection to it."""
-
-    def __init__(self, folder, environment):
-        folder.mkdir()
-        self.socket_path = str(folder / 'redis.sock')
-        self.process = subprocess.Popen(
-            ['redis-server', '--port', '0', '--unixsocket', self.socket_path, '--dir', str(folder),
-             '--save', '', '--appendonly', 'no'],
-            env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-        self.connection = None
-        deadline = time.monotonic() + 20
-        while self.connection is None:
-            try:
-                self.connect()
-            except OSError:
-                if time.monotonic() > deadline:
-                    sys.exit('soak.py: redis-server did not open its socket in 20 s')
-                time.sleep(0.05)
-
-    def connect(self):
-        fresh = socket.socket(socket.AF_UNIX)
-        fresh.connect(self.socket_path)
-        if self.connection:
-            self.connection.close()
-        self.connection = fresh
-
-    def run(self, commands):
-        """Sends commands and reads one reply line (or bulk) for each."""
-        self.connection.sendall(b''.join(commands))
-        wanted, data = len(commands), b''
-        while count_replies(data) < wanted:
-            received = self.connection.recv(1 << 20)
-            if not received:
-                sys.exit('soak.py: the server closed the connection')
-            data += received
-
-    def resident_kib(self):
-        for line in pathlib.Path(f'/proc/{self.process.pid}/status').read_text().splitlines():
-            if line.startswith('VmRSS:'):
-                return int(line.split()[1])
-        return 0
-
-    def cpu_seconds(self):
-        fields = pathlib.Path(f'/proc/{self.process.pid}/stat').read_text().rsplit(')', 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
-
-
-def count_replies(data):
-    """Whole replies at the front of RESP data; the load asks for none that are nested."""
-    count = at = 0
-    while (end := data.find(b'\r\n', at)) >= 0:
-        if data[at:at + 1] == b'$' and data[at + 1:at + 2] != b'-':
-            end += int(data[at + 1:end]) + 2
-            if end + 2 > len(data):
-                break
-        at = end + 2
-        count += 1
-    return count
-
-
-def encode(*words):
-    parts = [b'*%d\r\n' % len(words)]
-    for word in words:
-        word = word if isinstance(word, bytes) else str(word).encode()
-        parts.append(b'$%d\r\n%s\r\n' % (len(word), word))
-    return b''.join(parts)
 
 
 def some_command(chance):
@@ -195,8 +127,7 @@ def main():
             drive([measured, plain], arguments.seconds, arguments.rate, sample)
         finally:
             for server in (measured, plain):
-                server.process.terminate()
-                server.process.wait(timeout=30)
+                server.stop()
     plot(samples)
     return verdict(samples)
 

@@ -1,25 +1,20 @@
 // A program that waits for memory: a fixed number of dependent loads in 48 MiB on each thread.
 // Prints milliseconds of CPU time of one thread; what a sampler adds shows here.
 //
-//   memory_walk [MILLION_STEPS] [THREADS]
+//   memory_walk [STEPS] [THREADS]
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <numeric>
 #include <random>
 #include <thread>
 #include <vector>
 
+#include "tests/bench/programs/clock.h"
+
 namespace {
 
 constexpr size_t kCells = size_t{48} << 17;  // 48 MiB of 8-byte cells
-
-double CpuSeconds() {
-  timespec time;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
-}
 
 // One cycle through all cells in random order (Sattolo).
 std::vector<uint64_t> MakeCycle() {
@@ -31,17 +26,17 @@ std::vector<uint64_t> MakeCycle() {
 }
 
 void Walk(const std::vector<uint64_t>& next, uint64_t steps, double* millis) {
-  const double start = CpuSeconds();
+  const double start = ThreadCpuSeconds();
   uint64_t at = 0;
   for (uint64_t i = 0; i < steps; ++i) at = next[at];
   asm volatile("" : : "r"(at));
-  *millis = (CpuSeconds() - start) * 1e3;
+  *millis = (ThreadCpuSeconds() - start) * 1e3;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const uint64_t steps = static_cast<uint64_t>(argc > 1 ? atoi(argv[1]) : 10) * 1000000;
+  const uint64_t steps = argc > 1 ? strtoul(argv[1], nullptr, 10) : 10000000;
   const int count = argc > 2 ? atoi(argv[2]) : 1;
   const std::vector<uint64_t> next = MakeCycle();
   std::vector<double> millis(static_cast<size_t>(count));

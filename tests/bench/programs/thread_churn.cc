@@ -5,28 +5,23 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
+
+#include "tests/bench/programs/clock.h"
 
 namespace {
 
 void* DoNothing(void*) { return nullptr; }
 
-double Seconds() {
-  timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
   const int count = argc > 1 ? atoi(argv[1]) : 2000;
-  const double start = Seconds();
+  const double start = WallSeconds();
   for (int i = 0; i < count; ++i) {
     pthread_t thread;
     if (pthread_create(&thread, nullptr, DoNothing, nullptr) != 0) return 1;
     pthread_join(thread, nullptr);
   }
-  printf("%.2f\n", (Seconds() - start) / count * 1e6);
+  printf("%.3f\n", (WallSeconds() - start) / count * 1e6);
   return 0;
 }

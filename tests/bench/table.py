@@ -1,0 +1,71 @@
+"""What was measured, as text for people and as Markdown for README.md."""
+import statistics
+
+import tools
+
+TEXT_ROW = '{:28} {:17} {:>12} {:>12} {:>22} {:>8} {:>18}'
+
+
+def number(value):
+    """Three digits that mean something."""
+    size = abs(value)
+    return f'{value:,.0f}' if size >= 100 else f'{value:.1f}' if size >= 10 else f'{value:.2f}'
+
+
+def signed(value):
+    return ('+' if value >= 0 else '') + number(value)
+
+
+def times(value):
+    return f'{value:.3f}' if value < 10 else number(value)
+
+
+def text_header():
+    return TEXT_ROW.format('', '', 'plain', 'added', '(quartiles)', 'x plain', '(quartiles)')
+
+
+def text_lines(case, comparison):
+    """One line for each tool: what it adds and how many times plain that is."""
+    for tool, pairs in comparison.pairs.items():
+        added, ratio = comparison.added(tool), comparison.ratio(tool)
+        yield TEXT_ROW.format(
+            case.name, tool, f'{number(statistics.median(plain for plain, _ in pairs))} {case.unit}',
+            signed(added.median), f'{signed(added.low)} to {signed(added.high)}', times(ratio.median),
+            f'{times(ratio.low)} to {times(ratio.high)}')
+    for tool, reason in comparison.failures.items():
+        yield f'{case.name:28} {tool:17} not measured: {reason}'
+
+
+def cell(case, comparison, tool):
+    if comparison is None or tool not in comparison.pairs:
+        return ''
+    if case.shown == 'ratio':
+        value = comparison.ratio(tool)
+        return f'{times(value.median)} x ({times(value.low)}–{times(value.high)})'
+    value = comparison.added(tool)
+    return f'{signed(value.median)} {case.unit} ({signed(value.low)} to {signed(value.high)})'
+
+
+def markdown_table(header, rows):
+    lines = [header, ['---'] * len(header), *rows]
+    return '\n'.join('| ' + ' | '.join(line) + ' |' for line in lines)
+
+
+def own_table(results):
+    rows = [[f'{case.name}: {case.meaning}', f'{number(statistics.median(done.plain))} {case.unit}',
+             *(cell(case, done, tool) for tool in tools.OURS)]
+            for case, done in results if any(tool in done.pairs for tool in tools.OURS)]
+    return markdown_table(['what', 'plain', 'everything tracked', 'and sampled at 1 kHz'], rows)
+
+
+def peer_table(results):
+    columns = (tools.TRACKED, *tools.PEERS)
+    shown = [(case, done) for case, done in results if any(peer in done.pairs for peer in tools.PEERS)]
+    rows = [[case.name, *(cell(case, done, tool).partition(' (')[0] for tool in columns)] for case, done in shown]
+    return markdown_table(['', *columns], rows) if rows else ''
+
+
+def markdown(machine, results):
+    """`results`: [(Case, Comparison)]."""
+    parts = [machine, own_table(results), peer_table(results)]
+    return '\n\n'.join(part for part in parts if part) + '\n'
