@@ -87,6 +87,11 @@ class Place:
             process.wait()
 
 
+def adopt_orphans():
+    """Daemons below this test become its children when their parents end."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
 def wait_until(ready, what, seconds=30):
     """Polls until ready() is true; returns what it returned."""
     end = time.monotonic() + seconds
@@ -190,7 +195,7 @@ def alike(folder, work, *, rates=(1000,), variables=None, agent=harness.AGENT, k
 
     `killed`: how many processes the work ends by SIGKILL; all others must leave a finished profile.
     """
-    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    adopt_orphans()
     plain, plain_seconds = _run(work, folder, variables or {})
     for rate in rates:
         profiles = folder / f'profiles-{rate}'
