@@ -17,8 +17,10 @@ def in_guest():
     return ' hypervisor' in pathlib.Path('/proc/cpuinfo').read_text()
 
 
-def describe(mode):
+def describe(rounds, scale):
     memory = os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') / 2**30
     guest = 'a virtual machine with ' if in_guest() else ''
+    part = '' if scale == 1 else f' of {scale:g} of the work'
     return (f'{datetime.date.today()}: {guest}{os.cpu_count()} CPUs, {cpu_model()}, {memory:.0f} GiB, '
-            f'Linux {platform.release()}, {" ".join(platform.libc_ver())}; {mode}')
+            f'Linux {platform.release()}, {" ".join(platform.libc_ver())}, python {platform.python_version()}; '
+            f'{rounds} rounds{part}, medians and quartiles of paired runs')

@@ -39,7 +39,13 @@ class Comparison:
         return statistic([value - plain for plain, value in self.pairs[tool]])
 
     def ratio(self, tool):
-        return statistic([value / plain for plain, value in self.pairs[tool]])
+        """None where plain has nothing of the kind."""
+        pairs = self.pairs[tool]
+        return statistic([value / plain for plain, value in pairs]) if all(plain for plain, _ in pairs) else None
+
+    def value(self, tool):
+        """The median of what was measured, not paired."""
+        return statistics.median(value for _, value in self.pairs[tool])
 
     def merge(self, other):
         self.plain = self.plain or other.plain

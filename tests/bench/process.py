@@ -34,17 +34,21 @@ class Failed(Exception):
     """A program that did not do its work under a tool."""
 
 
-def run(command, environment, stdin=None):
-    with tempfile.TemporaryFile() as output, open(os.devnull, 'r+b') as null, \
-            open(stdin or os.devnull, 'rb') as source:
+def run(command, environment):
+    with tempfile.TemporaryFile() as output, open(os.devnull, 'r+b') as null:
         start = time.monotonic()
-        process = subprocess.Popen([str(word) for word in command], env=environment, stdin=source,
-                                   stdout=output, stderr=null, start_new_session=True)
+        process = subprocess.Popen([str(word) for word in command], env=environment, stdin=null, stdout=output,
+                                   stderr=null, start_new_session=True)
         timer = threading.Timer(TIMEOUT_SECONDS, os.killpg, (process.pid, signal.SIGKILL))
         timer.start()
-        _, status, usage = os.wait4(process.pid, 0)
+        try:
+            _, status, usage = os.wait4(process.pid, 0)
+        except BaseException:  # interrupted: leave nothing behind
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+        finally:
+            timer.cancel()
         end = time.monotonic()
-        timer.cancel()
         process.returncode = os.waitstatus_to_exitcode(status)
         output.seek(0)
         return Usage(end - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss,
@@ -52,9 +56,9 @@ def run(command, environment, stdin=None):
                      output.read(), end)
 
 
-def run_well(command, environment, stdin=None):
+def run_well(command, environment):
     """As run; a program that does not end with status 0 has failed."""
-    usage = run(command, environment, stdin)
+    usage = run(command, environment)
     if usage.status != 0:
         raise Failed(f'{os.path.basename(str(command[0]))} ended with status {usage.status}')
     return usage

@@ -3,8 +3,9 @@ import contextlib
 import re
 import shlex
 import subprocess
+import sys
 
-from case import WORKLOADS, Case, python
+from case import WORKLOADS, Case
 from pairing import Reading
 from process import Failed, run_well
 from redis_server import Server, free_port
@@ -30,7 +31,7 @@ def measure_sqlite(setting):
 
 
 def measure_python(setting):
-    return cpu_reading(setting.run([python(), WORKLOADS / 'objects.py', setting.count(PYTHON_RECORDS)],
+    return cpu_reading(setting.run([sys.executable, WORKLOADS / 'objects.py', setting.count(PYTHON_RECORDS)],
                                    {'PYTHONMALLOC': 'malloc', 'PYTHONHASHSEED': '0'}))
 
 
@@ -80,7 +81,7 @@ def measure_redis(setting):
 
 
 def program(name, unit, measure, needs, meaning):
-    return Case(name, 'programs', unit, (*OURS, *PEERS), measure, meaning, shown='ratio', needs=needs)
+    return Case(name, unit, (*OURS, *PEERS), measure, meaning, shown='ratio', needs=needs)
 
 
 CASES = [

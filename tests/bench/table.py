@@ -1,9 +1,10 @@
 """What was measured, as text for people and as Markdown for README.md."""
 import statistics
 
+import targets
 import tools
 
-TEXT_ROW = '{:28} {:17} {:>12} {:>12} {:>22} {:>8} {:>18}'
+TEXT_ROW = '{:24} {:17} {:>12} {:>12} {:>22} {:>8} {:>18}'
 
 
 def number(value):
@@ -14,6 +15,10 @@ def number(value):
 
 def signed(value):
     return ('+' if value >= 0 else '') + number(value)
+
+
+def amount(value, unit):
+    return f'{number(value)} {unit}' if value else '-'
 
 
 def times(value):
@@ -29,11 +34,11 @@ def text_lines(case, comparison):
     for tool, pairs in comparison.pairs.items():
         added, ratio = comparison.added(tool), comparison.ratio(tool)
         yield TEXT_ROW.format(
-            case.name, tool, f'{number(statistics.median(plain for plain, _ in pairs))} {case.unit}',
-            signed(added.median), f'{signed(added.low)} to {signed(added.high)}', times(ratio.median),
-            f'{times(ratio.low)} to {times(ratio.high)}')
+            case.name, tool, amount(statistics.median(plain for plain, _ in pairs), case.unit),
+            signed(added.median), f'{signed(added.low)} to {signed(added.high)}',
+            *((times(ratio.median), f'{times(ratio.low)} to {times(ratio.high)}') if ratio else ('-', '-')))
     for tool, reason in comparison.failures.items():
-        yield f'{case.name:28} {tool:17} not measured: {reason}'
+        yield f'{case.name:24} {tool:17} not measured: {reason}'
 
 
 def cell(case, comparison, tool):
@@ -52,20 +57,26 @@ def markdown_table(header, rows):
 
 
 def own_table(results):
-    rows = [[f'{case.name}: {case.meaning}', f'{number(statistics.median(done.plain))} {case.unit}',
+    rows = [[f'{case.name}: {case.meaning}', amount(statistics.median(done.plain), case.unit),
              *(cell(case, done, tool) for tool in tools.OURS)]
             for case, done in results if any(tool in done.pairs for tool in tools.OURS)]
     return markdown_table(['what', 'plain', 'everything tracked', 'and sampled at 1 kHz'], rows)
 
 
 def peer_table(results):
-    columns = (tools.TRACKED, *tools.PEERS)
     shown = [(case, done) for case, done in results if any(peer in done.pairs for peer in tools.PEERS)]
+    columns = [tool for tool in (tools.TRACKED, *tools.PEERS) if any(tool in done.pairs for _, done in shown)]
     rows = [[case.name, *(cell(case, done, tool).partition(' (')[0] for tool in columns)] for case, done in shown]
     return markdown_table(['', *columns], rows) if rows else ''
 
 
+def target_table(found):
+    return markdown_table(['target', 'at most', 'measured', ''],
+                          [[target.what, target.limit_text, target.measured_text, 'met' if target.met else 'not met']
+                           for target in found]) if found else ''
+
+
 def markdown(machine, results):
     """`results`: [(Case, Comparison)]."""
-    parts = [machine, own_table(results), peer_table(results)]
+    parts = [machine, own_table(results), peer_table(results), target_table(targets.judge(results))]
     return '\n\n'.join(part for part in parts if part) + '\n'

@@ -39,18 +39,18 @@ class Tool:
         variables.update((name, value.format(folder=folder)) for name, value in self.variables)
         return variables
 
+    def with_options(self, text):
+        """The same with more options for memagent, which take the place of earlier ones."""
+        variables = tuple((name, f'{value},{text}' if name == 'MEMAGENT_OPTIONS' else value)
+                          for name, value in self.variables)
+        return dataclasses.replace(self, variables=variables)
+
     def command(self, words, folder):
         return [*(word.format(folder=folder) for word in self.prefix), *words]
 
 
-def memagent(name, records, build, options):
-    library = pathlib.Path(build).resolve() / 'agent/libmemagent.so'
-    options = ','.join(filter(None, ['output={folder}/%e.%p.memagent', options]))
-    return Tool(name, records, str(library), (('MEMAGENT_OPTIONS', options),))
-
-
 TRACKED = 'memagent'
-SAMPLED = 'memagent 1 kHz'
+SAMPLED = 'memagent sampling'
 HEAPTRACK = 'heaptrack'
 GPERFTOOLS = 'gperftools'
 JEMALLOC = 'jemalloc all'
@@ -62,13 +62,14 @@ PEERS = (HEAPTRACK, JEMALLOC_SAMPLED, JEMALLOC, GPERFTOOLS, DHAT)
 
 def all_tools(build, options=''):
     """{name: Tool}; `options` are more options of memagent's."""
+    library = str(pathlib.Path(build).resolve() / 'agent/libmemagent.so')
+    ours = ','.join(filter(None, ['output={folder}/%e.%p.memagent', options]))
     jemalloc = 'prof:true,prof_final:true,prof_prefix:{folder}/jemalloc'
     tools = [
         Tool(PLAIN, ''),
-        memagent(TRACKED, 'every allocation', build, ','.join(filter(None, ['engine=none', options]))),
-        memagent(SAMPLED, 'every allocation; samples memory accesses at 1 kHz', build,
-                 ','.join(filter(None, ['engine=software,rate=1000', options]))),
-        # Written raw to a file, as `heaptrack --record-only` of newer releases does. Its command also
+        Tool(TRACKED, 'every allocation', library, (('MEMAGENT_OPTIONS', f'{ours},engine=none'),)),
+        Tool(SAMPLED, 'every allocation; samples memory accesses at 1 kHz', library,
+             (('MEMAGENT_OPTIONS', f'{ours},engine=software,rate=1000'),)),
         # starts an interpreter and a compressor: not counted.
         Tool(HEAPTRACK, 'every allocation', '/usr/lib*/heaptrack/libheaptrack_preload.so',
              (('DUMP_HEAPTRACK_OUTPUT', '{folder}/heaptrack.$$'),)),
