@@ -6,6 +6,7 @@ import time
 
 from case import Case, google, printed
 from pairing import Reading
+from process import Failed
 from tools import DHAT, OURS, PEERS, SAMPLED, TRACKED
 
 PAIRS = 3e6  # a count that is a float grows and shrinks with the work
@@ -18,16 +19,20 @@ def loop(name, program, *arguments, meaning, tools=OURS, unit='ns'):
 
 
 def start_milliseconds(setting, command):
-    """Wall time from spawn to the end of a program."""
+    """Wall time from spawn to the end of a program that is silent but for what a tool says."""
     words = setting.tool.command(command, setting.folder)
     environment = setting.environment()
+    silent = [(os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0)]
     start = time.monotonic()
-    os.waitpid(os.posix_spawnp(words[0], words, environment), 0)
-    return (time.monotonic() - start) * 1e3
+    _, status = os.waitpid(os.posix_spawnp(words[0], words, environment, file_actions=silent), 0)
+    end = time.monotonic()
+    if status != 0:
+        raise Failed(f'{command[0]} ended with status {status}')
+    return (end - start) * 1e3
 
 
 def measure_true(setting):
-    return Reading(statistics.median(start_milliseconds(setting, ['/bin/true']) for _ in range(STARTS)))
+    return Reading(statistics.median(start_milliseconds(setting, ['/bin/true']) for _ in range(setting.count(STARTS))))
 
 
 def measure_true_after_idle(setting):
@@ -56,7 +61,7 @@ def _drain_cost(setting, name, rate):
     folder = setting.folder / name
     folder.mkdir()
     setting = dataclasses.replace(setting, folder=folder).with_options(f'rate={rate}')
-    setting.run_program('memory_walk', 1e7, 1)
+    setting.run_program('memory_walk', 3e6, 1)
     cost, samples = setting.own_cost()
     return cost['drain_cpu_ns'], samples
 

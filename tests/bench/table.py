@@ -1,10 +1,13 @@
 """What was measured, as text for people and as Markdown for README.md."""
 import statistics
+import textwrap
 
 import targets
 import tools
 
 TEXT_ROW = '{:24} {:17} {:>12} {:>12} {:>22} {:>8} {:>18}'
+PEER_NOTE = '''heaptrack writes raw data; its interpreter, another process, is not counted. jemalloc and gperftools are other
+allocators too. The last three do a tenth of the work, next to a plain run of the same. dhat also sees every access.'''
 
 
 def number(value):
@@ -78,5 +81,7 @@ def target_table(found):
 
 def markdown(machine, results):
     """`results`: [(Case, Comparison)]."""
-    parts = [machine, own_table(results), peer_table(results), target_table(targets.judge(results))]
+    peers = peer_table(results)
+    parts = [textwrap.fill(machine, 110), own_table(results), peers, PEER_NOTE if peers else '',
+             target_table(targets.judge(results))]
     return '\n\n'.join(part for part in parts if part) + '\n'
