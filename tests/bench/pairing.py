@@ -3,6 +3,7 @@ what is stated is the median of the differences and ratios within a round, with 
 """
 import dataclasses
 import statistics
+import subprocess
 
 from process import Failed
 
@@ -67,9 +68,9 @@ def take_turns(names, measure, rounds, warm_up=True):
             if name not in failures:
                 try:
                     readings[name] = measure(name)
-                except Failed as failure:
+                except (Failed, OSError, subprocess.SubprocessError) as failure:
                     if name == names[0]:
-                        raise
+                        raise Failed(str(failure)) from failure
                     failures[name] = str(failure)
         for name, reading in readings.items():
             if reading.outcome != readings[names[0]].outcome:

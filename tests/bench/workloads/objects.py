@@ -1,4 +1,5 @@
-"""Dictionaries, lists, strings and JSON, as a program that moves records about makes them.
+"""Objects, dictionaries, lists, strings and JSON, as a program that moves records about makes them, and
+some computing between that allocates little.
 
     objects.py RECORDS
 
@@ -29,6 +30,19 @@ def insert(root, key, value):
     node.value = value
 
 
+def distance(one, other):
+    """Edit distance (Levenshtein)."""
+    row = list(range(len(other) + 1))
+    for i, left in enumerate(one):
+        diagonal, row[0] = row[0], i + 1
+        for j, right in enumerate(other):
+            changed = diagonal + (left != right)
+            diagonal = row[j + 1]
+            added = (diagonal if diagonal < row[j] else row[j]) + 1
+            row[j + 1] = changed if changed < added else added
+    return row[-1]
+
+
 def make_records(count):
     return [{'id': i, 'name': f'name {i * 7919 % count}', 'tags': [f'tag{i % 17}', f'tag{i % 23}'],
              'place': {'x': i * 0.5, 'y': i % 360}} for i in range(count)]
@@ -47,8 +61,10 @@ def main():
     words = collections.Counter(word for record in records for word in record['name'].split() + record['tags'])
     lines = '\n'.join(f'{name}: {len(found)}' for name, found in sorted(by_name.items()))
     upper = [line.upper().replace('NAME', 'key') for line in lines.split('\n')]
-    totals = [sum(x * y for y in range(20)) for x in range(len(records))]
-    print(zlib.crc32(text.encode()), zlib.crc32('\n'.join(upper).encode()), sum(totals), words.most_common(3),
+    names = sorted(by_name, key=lambda name: (len(name), name[::-1]))
+    distances = sum(distance(one, other) for one, other in zip(names, names[1:]))
+    vowels = sum(text.count(letter) for letter in 'aeiou')
+    print(zlib.crc32(text.encode()), zlib.crc32('\n'.join(upper).encode()), distances, vowels, words.most_common(3),
           sum(len(str(record)) for record in again))
 
 
