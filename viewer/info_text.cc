@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "viewer/concat.h"
+#include "viewer/own_cost_text.h"
 #include "viewer/quality.h"
 #include "viewer/text.h"
 #include "viewer/wording.h"
@@ -193,13 +194,8 @@ class Info {
   void AddOwnCost() {
     const memagent::v1::OwnCost& cost = view_.profile.own_cost;
     Section("Cost of the agent");
-    Line("CPU time", HumanDuration(cost.drain_cpu_nanos()));
-    if (const uint64_t nanos = view_.HookNanos(); nanos > 0 && cost.allocations_tracked() > 0) {
-      Line("in hooks", Concat(HumanDuration(nanos), " of the program's threads, ",
-                              HumanDuration(nanos / cost.allocations_tracked()),
-                              " for each allocation; estimated from the samples in them"));
-    }
-    Line("memory", HumanBytes(cost.bytes_mapped()));
+    for (const LabelledText& row : OwnCostRows(view_, terminal_)) Line(row.label, row.text);
+    Line("mapped", HumanBytes(cost.bytes_mapped()));
     Line("tracked",
          Concat(Plural(cost.allocations_tracked(), "allocation"), ", ",
                 GroupedCount(cost.live_blocks()), " live, ", Plural(cost.stacks(), "call stack")));

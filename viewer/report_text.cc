@@ -7,6 +7,7 @@
 
 #include "viewer/concat.h"
 #include "viewer/detail_text.h"
+#include "viewer/own_cost_text.h"
 #include "viewer/quality.h"
 #include "viewer/table.h"
 #include "viewer/text.h"
@@ -331,6 +332,12 @@ std::string SymbolNotes(const View& view, const Terminal& terminal) {
   return text.empty() ? "" : Concat("\n", terminal.Paint(text, Ink::kDim));
 }
 
+std::string CostParagraph(const View& view, const Terminal& terminal) {
+  const std::string text = OwnCostText(view, terminal);
+  if (text.empty()) return "";
+  return Concat("\n", terminal.Paint(Wrap(text, terminal.width, 0), Ink::kDim), "\n");
+}
+
 // Sites with samples; all of them when no site has any, so that the table shows what was allocated.
 size_t SampledSites(const View& view) {
   const auto first_without = std::find_if(view.sites.begin(), view.sites.end(),
@@ -366,7 +373,8 @@ std::string ReportText(const View& view, const ReportOptions& options, const Ter
   const size_t rows = options.all ? view.sites.size() : std::min(options.top, SampledSites(view));
   return Concat(HeaderText(view, terminal), "\n", VerdictText(view, terminal), "\n",
                 SiteTable(view, terminal).Run(rows), Details(view, options, terminal),
-                SymbolNotes(view, terminal), "\n", NextCommand(view, options, terminal));
+                SymbolNotes(view, terminal), CostParagraph(view, terminal), "\n",
+                NextCommand(view, options, terminal));
 }
 
 }  // namespace memagent::viewer

@@ -35,6 +35,12 @@ uint64_t Tally::InAgent() const { return CountOf(dropped, Info(DropReason::kAgen
 uint64_t Tally::MemorySamples() const { return attributed + Minus(Unattributed(), NotMemory()); }
 
 uint64_t View::HookNanos() const {
+  uint64_t timed = 0;
+  for (const auto& part : profile.own_cost.part()) {
+    const bool hook = part.what() == "allocation" || part.what() == "free" || part.what() == "new_stack";
+    if (hook && __builtin_add_overflow(timed, part.total_nanos(), &timed)) return 0;
+  }
+  if (timed > 0) return timed;
   if (!engine_record || engine_record->period_unit() != "ns") return 0;
   // A hostile file may hold any numbers: a sum that does not fit is none.
   uint64_t nanos = 0;

@@ -164,8 +164,9 @@ struct View {
   Quality quality;
 
   bool HasRemote() const { return node_count > 1; }
-  // Time the program's threads spent in memagent's hooks, estimated: the samples that fell into them
-  // times the period. 0 when none did, or the period is no time.
+  // Time the program's threads spent in memagent's hooks, estimated: from calls that were timed in
+  // place; in profiles without those, the samples that fell into the hooks times the period. 0 when
+  // none did, or the period is no time.
   uint64_t HookNanos() const;
   std::string ThreadName(uint32_t id) const;
 };

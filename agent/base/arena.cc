@@ -19,7 +19,6 @@ struct Chunk {
   std::atomic<size_t> used;
 };
 constinit std::atomic<Chunk*> current_chunk{nullptr};
-constinit std::atomic<size_t> bytes_mapped{0};
 
 // Both return a negative errno on failure.
 #if defined(__SANITIZE_THREAD__)
@@ -58,34 +57,33 @@ void* TakeFrom(Chunk* chunk, size_t size, size_t alignment) {
 
 }  // namespace
 
-void* MapPages(size_t size) {
+void* MapPages(size_t size, MemoryUse use) {
   const long result = Map(size);
   if (result < 0 && result > -4096) return nullptr;
-  bytes_mapped.fetch_add(size, std::memory_order_relaxed);
-  return reinterpret_cast<void*>(result);
+  auto* start = reinterpret_cast<void*>(result);
+  NoteMapped(start, size, use);
+  return start;
 }
 
-void UnmapPages(void* start, size_t size) {
+void UnmapPages(void* start, size_t size, MemoryUse use) {
+  NoteUnmapped(start, size, use);
   Unmap(start, size);
-  bytes_mapped.fetch_sub(size, std::memory_order_relaxed);
 }
 
 void* ArenaAllocate(size_t size, size_t alignment) {
-  if (size > kChunkSize / 4) return MapPages((size + 4095) & ~size_t{4095});
+  if (size > kChunkSize / 4) return MapPages((size + 4095) & ~size_t{4095}, MemoryUse::kArena);
   while (true) {
     Chunk* chunk = current_chunk.load(std::memory_order_acquire);
     if (chunk != nullptr) {
       if (void* block = TakeFrom(chunk, size, alignment)) return block;
     }
-    auto* fresh = static_cast<Chunk*>(MapPages(kChunkSize));
+    auto* fresh = static_cast<Chunk*>(MapPages(kChunkSize, MemoryUse::kArena));
     if (fresh == nullptr) return nullptr;
     fresh->used.store(64, std::memory_order_relaxed);
     if (!current_chunk.compare_exchange_strong(chunk, fresh, std::memory_order_acq_rel)) {
-      UnmapPages(fresh, kChunkSize);  // another thread was faster: use its chunk
+      UnmapPages(fresh, kChunkSize, MemoryUse::kArena);  // another thread was faster: use its chunk
     }
   }
 }
-
-size_t AgentBytesMapped() { return bytes_mapped.load(std::memory_order_relaxed); }
 
 }  // namespace memagent::base

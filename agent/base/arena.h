@@ -8,21 +8,20 @@
 
 #include <cstddef>
 
+#include "agent/base/held_memory.h"
+
 namespace memagent::base {
 
 // Maps `size` bytes of zeroed, private, unreserved memory by raw system call; nullptr on failure.
 // errno is untouched. Calling thread: any.
-void* MapPages(size_t size);
+void* MapPages(size_t size, MemoryUse use);
 
 // Unmaps what MapPages gave. Calling thread: any.
-void UnmapPages(void* start, size_t size);
+void UnmapPages(void* start, size_t size, MemoryUse use);
 
 // `size` zeroed bytes aligned to `alignment` (a power of two <= 4096); nullptr when the kernel
 // refuses memory. Never freed. Calling thread: any, also inside a hook.
 void* ArenaAllocate(size_t size, size_t alignment = 16);
-
-// Bytes mapped so far by MapPages and ArenaAllocate together, for the profile's own-cost figures.
-size_t AgentBytesMapped();
 
 }  // namespace memagent::base
 

@@ -57,7 +57,7 @@ size_t RoundToPages(size_t size) { return (size + 4095) & ~size_t{4095}; }
 }  // namespace
 
 void* HeapAllocate(size_t size) {
-  if (size > kLargestClass) return MapPages(RoundToPages(size));
+  if (size > kLargestClass) return MapPages(RoundToPages(size), MemoryUse::kDrain);
   const int index = ClassOf(size);
   if (FreeBlock* block = heap.free[index]) {
     heap.free[index] = block->next;
@@ -69,7 +69,7 @@ void* HeapAllocate(size_t size) {
 void HeapFree(void* block, size_t size) {
   if (block == nullptr) return;
   if (size > kLargestClass) {
-    UnmapPages(block, RoundToPages(size));
+    UnmapPages(block, RoundToPages(size), MemoryUse::kDrain);
     return;
   }
   auto* freed = static_cast<FreeBlock*>(block);

@@ -1,5 +1,7 @@
 #include "agent/capture/hook_timing.h"
 
+#include <atomic>
+
 #include "agent/capture/stack_capture.h"
 #include "agent/ledger/cost_meter.h"
 #include "agent/ledger/thread_state.h"
@@ -14,6 +16,8 @@ using ledger::MeterOf;
 
 // One allocation in this many that are sampled tells what finding its stack costs, not the whole.
 constexpr uint32_t kStackTurns = 4;
+
+constinit std::atomic<uint32_t> thread_starts{0};
 
 // Ends the countdown, and lets the hook pass through its own guard again.
 class TimedHook {
@@ -103,7 +107,7 @@ void TimeWhole(void* block, size_t size, const FrameStart& caller, StackCache& c
 
 ThreadStartTimer::ThreadStartTimer() {
   constexpr uint64_t kTimedOneIn = 8;
-  if (MeterOf(CostKind::kThreadStart).Read().occurrences % kTimedOneIn == 0) {
+  if (thread_starts.fetch_add(1, std::memory_order_relaxed) % kTimedOneIn == 0) {
     before_nanos_ = os::ThreadCpuNanos();
   }
 }
@@ -113,7 +117,7 @@ ThreadStartTimer::~ThreadStartTimer() {
   if (before_nanos_ == 0) {
     meter.AddUntimed(1);
   } else {
-    meter.Add(os::ThreadCpuNanos() - before_nanos_, 1);
+    meter.AddLong(os::ThreadCpuNanos() - before_nanos_, 1);
   }
 }
 

@@ -120,7 +120,7 @@ StackId WalkAndRemember(const FrameStart& start, StackCache& cache) {
   if (cache.misses.Read() * 0x9e3779b97f4a7c15u >> 62 != 0) return WalkAndRemember(start, cache);
   const uint64_t before = os::ReadTsc();
   const StackId stack = WalkAndRemember(start, cache);
-  ledger::MeterOf(ledger::CostKind::kStackMiss).Add(os::ReadTsc() - before, kTimedOneIn);
+  ledger::MeterOf(ledger::CostKind::kStackMiss).AddLong(os::ReadTsc() - before, kTimedOneIn);
   return stack;
 }
 

@@ -95,7 +95,7 @@ uint64_t FirstDifference(const Shape& a, const Shape& b) {
 bool ShapeCache::Initialise() { return leaves_ != nullptr || Map(kFirstLog2Leaves); }
 
 bool ShapeCache::Map(unsigned log2_leaves) {
-  auto* block = static_cast<char*>(base::MapPages(TableBytes(log2_leaves)));
+  auto* block = static_cast<char*>(base::MapPages(TableBytes(log2_leaves), base::MemoryUse::kStacks));
   if (block == nullptr) return false;
   const size_t leaves = size_t{1} << log2_leaves;
   leaves_ = reinterpret_cast<ShapeLeaf*>(block);
@@ -136,7 +136,7 @@ bool ShapeCache::Grow() {
     moved = leaf;
     moved.last = 0;
   }
-  base::UnmapPages(old.data(), old_bytes);
+  base::UnmapPages(old.data(), old_bytes, base::MemoryUse::kStacks);
   return true;
 }
 

@@ -68,11 +68,11 @@ constexpr unsigned LevelBits(size_t level) {
 // Maps the block behind `where` when it is the first to need it; nullptr: no memory.
 template <typename T>
 [[gnu::noinline, gnu::cold]] T* MapOnce(std::atomic<T*>& where, size_t size) {
-  auto* fresh = static_cast<T*>(base::MapPages(size));
+  auto* fresh = static_cast<T*>(base::MapPages(size, base::MemoryUse::kStacks));
   T* current = nullptr;
   if (fresh == nullptr) return where.load(std::memory_order_acquire);
   if (where.compare_exchange_strong(current, fresh, std::memory_order_acq_rel)) return fresh;
-  base::UnmapPages(fresh, size);
+  base::UnmapPages(fresh, size, base::MemoryUse::kStacks);
   return current;
 }
 

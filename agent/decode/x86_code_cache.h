@@ -46,9 +46,9 @@ class AddressTable {
  private:
   static_assert((kSlots & (kSlots - 1)) == 0);
   static constexpr int kShift = 64 - __builtin_ctzll(kSlots);
-  static Slot* Map() { return static_cast<Slot*>(base::MapPages(kSlots * sizeof(Slot))); }
+  static Slot* Map() { return static_cast<Slot*>(base::MapPages(kSlots * sizeof(Slot), base::MemoryUse::kDrain)); }
   void Unmap() {
-    if (slots_ != nullptr) base::UnmapPages(slots_, kSlots * sizeof(Slot));
+    if (slots_ != nullptr) base::UnmapPages(slots_, kSlots * sizeof(Slot), base::MemoryUse::kDrain);
   }
 
   Slot* slots_;

@@ -42,15 +42,17 @@ struct CostSums {
 class CostMeter {
  public:
   // `ticks` for one occurrence that stands for `weight` of them.
-  void Add(uint64_t ticks, uint64_t weight) {
+  void Add(uint64_t ticks, uint64_t weight, uint64_t most_ticks = kInterruptedTicks) {
     AddUntimed(weight);
-    if (ticks > kInterruptedTicks) return Bump(interrupted_, 1);
+    if (ticks > most_ticks) return Bump(interrupted_, 1);
     Bump(samples_, 1);
     Bump(weight_, weight);
     Bump(weighted_ticks_, weight * ticks);
     Bump(ticks_, ticks);
     Bump(squared_ticks_, ticks * ticks);
   }
+  // Work that takes long by itself.
+  void AddLong(uint64_t ticks, uint64_t weight) { Add(ticks, weight, 8 * kInterruptedTicks); }
   // Was sampled, but for another purpose.
   void AddUntimed(uint64_t weight) { Bump(occurrences_, weight); }
 
@@ -67,10 +69,10 @@ class CostMeter {
   }
 
  private:
-  // 0.1 to 0.2 ms at 2 to 4 GHz. Page faults of our own tables (1 to 5 us) and timer interrupts,
-  // which the hooks meet as often as the program does, stay below it; the turn of another thread (1
-  // ms and more) does not, and must not be multiplied by a thousand.
-  static constexpr uint64_t kInterruptedTicks = uint64_t{1} << 18;
+  // 16 to 32 us at 2 to 4 GHz. Page faults of our own tables (1 to 5 us) and timer interrupts, which
+  // the hooks meet as often as the program does, stay below it; the turn of another thread does
+  // not, and must not be multiplied by a thousand.
+  static constexpr uint64_t kInterruptedTicks = uint64_t{1} << 16;
 
   static void Bump(std::atomic<uint64_t>& sum, uint64_t amount) {
     sum.fetch_add(amount, std::memory_order_relaxed);

@@ -25,12 +25,12 @@ constinit std::atomic<Entry*> table{nullptr};
 Entry* Table() {
   Entry* entries = table.load(std::memory_order_acquire);
   if (entries != nullptr) return entries;
-  auto* fresh = static_cast<Entry*>(base::MapPages(kEntries * sizeof(Entry)));
+  auto* fresh = static_cast<Entry*>(base::MapPages(kEntries * sizeof(Entry), base::MemoryUse::kIndex));
   if (fresh == nullptr) return nullptr;
   // As much of the table is used as of the heap: no 2 MiB pages of mostly nothing.
-  base::Syscall(SYS_madvise, fresh, kEntries * sizeof(Entry), MADV_NOHUGEPAGE);
+  base::Syscall(SYS_madvise, fresh, kEntries * sizeof(Entry), base::MemoryUse::kIndex, MADV_NOHUGEPAGE);
   if (table.compare_exchange_strong(entries, fresh, std::memory_order_acq_rel)) return fresh;
-  base::UnmapPages(fresh, kEntries * sizeof(Entry));
+  base::UnmapPages(fresh, kEntries * sizeof(Entry), base::MemoryUse::kIndex);
   return entries;
 }
 

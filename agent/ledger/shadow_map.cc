@@ -60,12 +60,12 @@ void KeepPagesSmall(void* start, size_t size) {
 
 template <typename T>
 T* MapInto(std::atomic<T*>& cell, size_t bytes) {
-  auto* fresh = static_cast<T*>(base::MapPages(bytes));
+  auto* fresh = static_cast<T*>(base::MapPages(bytes, base::MemoryUse::kIndex));
   if (fresh == nullptr) return nullptr;
   KeepPagesSmall(fresh, bytes);
   T* expected = nullptr;
   if (cell.compare_exchange_strong(expected, fresh, std::memory_order_acq_rel)) return fresh;
-  base::UnmapPages(fresh, bytes);
+  base::UnmapPages(fresh, bytes, base::MemoryUse::kIndex);
   return expected;
 }
 

@@ -20,10 +20,10 @@ template <typename T>
 T* ChunkIn(std::atomic<T*>& cell, size_t bytes) {
   T* chunk = cell.load(std::memory_order_acquire);
   if (chunk != nullptr) return chunk;
-  auto* fresh = static_cast<T*>(base::MapPages(bytes));
+  auto* fresh = static_cast<T*>(base::MapPages(bytes, base::MemoryUse::kSites));
   if (fresh == nullptr) return nullptr;
   if (cell.compare_exchange_strong(chunk, fresh, std::memory_order_acq_rel)) return fresh;
-  base::UnmapPages(fresh, bytes);
+  base::UnmapPages(fresh, bytes, base::MemoryUse::kSites);
   return chunk;
 }
 

@@ -15,16 +15,21 @@ constinit std::atomic<uint32_t> record_count{0};
 
 constinit base::FreeList<ThreadRecord> free_records;
 
+template <typename T>
+T* Map(size_t count) {
+  return static_cast<T*>(base::MapPages(count * sizeof(T), base::MemoryUse::kThreads));
+}
+
 void UnmapIfMapped(void* start, size_t size) {
-  if (start != nullptr) base::UnmapPages(start, size);
+  if (start != nullptr) base::UnmapPages(start, size, base::MemoryUse::kThreads);
 }
 
 ThreadRecord* MakeRecord() {
   const uint32_t index = record_count.load(std::memory_order_relaxed);
   if (index >= kMaxThreads) return nullptr;
-  auto* record = static_cast<ThreadRecord*>(base::MapPages(sizeof(ThreadRecord)));
-  auto* history = static_cast<DeadBlock*>(base::MapPages(kHistoryCapacity * sizeof(DeadBlock)));
-  auto* regions = static_cast<RegionEvent*>(base::MapPages(kRegionCapacity * sizeof(RegionEvent)));
+  auto* record = Map<ThreadRecord>(1);
+  auto* history = Map<DeadBlock>(kHistoryCapacity);
+  auto* regions = Map<RegionEvent>(kRegionCapacity);
   if (record == nullptr || history == nullptr || regions == nullptr) {
     // The thread asks again at its next event: nothing may be left behind each time.
     UnmapIfMapped(record, sizeof(ThreadRecord));

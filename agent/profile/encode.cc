@@ -161,6 +161,25 @@ void EncodeSiteTotal(MessageWriter& out, const SiteTotalData& total) {
   PutUint(out, F::kInheritedBytes, total.inherited_bytes);
 }
 
+void EncodeCostPart(MessageWriter& out, const CostPartData& part) {
+  using F = field::CostPart;
+  PutText(out, F::kWhat, part.what);
+  PutText(out, F::kInside, part.inside);
+  PutUint(out, F::kBasis, static_cast<uint64_t>(part.basis));
+  PutUint(out, F::kCount, part.count);
+  PutUint(out, F::kSamples, part.samples);
+  PutUint(out, F::kMeanPicos, part.mean_picos);
+  PutUint(out, F::kTotalNanos, part.total_nanos);
+  PutUint(out, F::kErrorNanos, part.error_nanos);
+}
+
+void EncodeHeldMemory(MessageWriter& out, const HeldMemoryData& held) {
+  using F = field::HeldMemory;
+  PutText(out, F::kWhat, held.what);
+  PutUint(out, F::kMappedBytes, held.mapped_bytes);
+  PutUint(out, F::kResidentBytes, held.resident_bytes);
+}
+
 void EncodeOwnCost(MessageWriter& out, const OwnCostData& cost) {
   using F = field::OwnCost;
   PutUint(out, F::kDrainCpuNanos, cost.drain_cpu_nanos);
@@ -176,6 +195,17 @@ void EncodeOwnCost(MessageWriter& out, const OwnCostData& cost) {
   PutUint(out, F::kClockErrorNanos, cost.clock_error_nanos);
   PutUint(out, F::kProfileBytes, cost.profile_bytes);
   PutUint(out, F::kProfileRewrites, cost.profile_rewrites);
+  PutUint(out, F::kProcessCpuNanos, cost.process_cpu_nanos);
+  PutUint(out, F::kEstimatedNanos, cost.estimated_nanos);
+  PutUint(out, F::kEstimatedErrorNanos, cost.estimated_error_nanos);
+  for (const CostPartData& part : cost.parts) {
+    MessageWriter message(out, F::kPart);
+    EncodeCostPart(message, part);
+  }
+  for (const HeldMemoryData& held : cost.held) {
+    MessageWriter message(out, F::kHeld);
+    EncodeHeldMemory(message, held);
+  }
 }
 
 void EncodeRawSamples(MessageWriter& out, std::span<const RawSampleData> samples, bool continued) {

@@ -199,7 +199,27 @@ struct OwnCost {
     kClockErrorNanos,
     kProfileBytes,
     kProfileRewrites,
+    kProcessCpuNanos,
+    kEstimatedNanos,
+    kEstimatedErrorNanos,
+    kPart,
+    kHeld,
   };
+};
+struct CostPart {
+  enum : uint32_t {
+    kWhat = 1,
+    kInside,
+    kBasis,
+    kCount,
+    kSamples,
+    kMeanPicos,
+    kTotalNanos,
+    kErrorNanos,
+  };
+};
+struct HeldMemory {
+  enum : uint32_t { kWhat = 1, kMappedBytes, kResidentBytes };
 };
 struct RawSamples {
   enum : uint32_t {

@@ -192,6 +192,26 @@ struct SiteTotalData {
   uint64_t inherited_bytes = 0;
 };
 
+// The values of CostPart.Basis.
+enum class CostBasis : uint8_t { kNone, kSampled, kCounted, kTried, kAssumed };
+
+struct CostPartData {
+  std::string_view what;
+  std::string_view inside;
+  CostBasis basis = CostBasis::kNone;
+  uint64_t count = 0;
+  uint64_t samples = 0;
+  uint64_t mean_picos = 0;
+  uint64_t total_nanos = 0;
+  uint64_t error_nanos = 0;
+};
+
+struct HeldMemoryData {
+  std::string_view what;
+  uint64_t mapped_bytes = 0;
+  uint64_t resident_bytes = 0;
+};
+
 struct OwnCostData {
   uint64_t drain_cpu_nanos = 0;
   uint64_t bytes_mapped = 0;
@@ -206,6 +226,11 @@ struct OwnCostData {
   uint64_t clock_error_nanos = 0;
   uint64_t profile_bytes = 0;
   uint64_t profile_rewrites = 0;
+  uint64_t process_cpu_nanos = 0;
+  uint64_t estimated_nanos = 0;
+  uint64_t estimated_error_nanos = 0;
+  std::span<const CostPartData> parts;
+  std::span<const HeldMemoryData> held;
 };
 
 struct RawSampleData {

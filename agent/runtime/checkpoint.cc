@@ -178,7 +178,8 @@ aggregate::Accounting Checkpoint::WriteThreadTotals() {
   return process;
 }
 
-void Checkpoint::WriteTotals(const SiteCounts& counts, bool final, profile::OwnCostData& own) {
+void Checkpoint::WriteTotals(const SiteCounts& counts, bool final,
+                             const profile::OwnCostData& own) {
   writer_.BeginTotals(os::MonotonicNanos(), final);
   aggregate::Accounting process = WriteThreadTotals();
   last_counts_.resize(ledger::SiteCount() + 1);
@@ -193,6 +194,12 @@ void Checkpoint::WriteTotals(const SiteCounts& counts, bool final, profile::OwnC
     last = {now.allocations, now.frees, bytes};
     WriteSiteTotal(SiteId{id}, now);
   }
+  EndTotals(counts, process, own);
+}
+
+// The cost is read last: what comes after it, the last chunk and the footer, is a few microseconds.
+void Checkpoint::EndTotals(const SiteCounts& counts, aggregate::Accounting process,
+                           profile::OwnCostData own) {
   const capture::StackStatistics stacks = capture::ReadStackStatistics();
   process.untracked[static_cast<size_t>(UntrackedReason::kStackTableFull)] += stacks.full;
   process.untracked[static_cast<size_t>(UntrackedReason::kBootstrapHeap)] +=
@@ -203,9 +210,14 @@ void Checkpoint::WriteTotals(const SiteCounts& counts, bool final, profile::OwnC
   own.stack_cache_hits = stacks.hits;
   own.stack_cache_misses = stacks.misses;
   own.checkpoints = ++checkpoints_;
-  own.checkpoint_nanos = nanos_;
+  own.checkpoint_nanos = nanos_ + os::MonotonicNanos() - begun_;
   own.profile_bytes = file_.written_bytes();
   own.profile_rewrites = file_.rewrites();
+  OwnCostInputs inputs = from_.own_cost.Read();
+  inputs.checkpoints = checkpoints_;
+  inputs.checkpoint_nanos = cpu_nanos_ + inputs.drain_cpu_nanos - cpu_begun_;
+  const OwnCostRecord cost(EstimateOwnCost(inputs));
+  cost.AttachTo(own);
   writer_.EndTotals(process, own);
 }
 
@@ -230,7 +242,8 @@ void Checkpoint::WriteReservoir() {
 
 void Checkpoint::Write(const char* how, profile::OwnCostData own) {
   if (file_.path().empty()) return;
-  const Nanos before = os::MonotonicNanos();
+  begun_ = os::MonotonicNanos();
+  cpu_begun_ = os::ThreadCpuNanos();
   const SiteCounts counts(from_.attributor.regions());
   from_.stacks.Update();
   NoteCodeFrames();
@@ -244,7 +257,8 @@ void Checkpoint::Write(const char* how, profile::OwnCostData own) {
   if (std::exchange(rewriting_, false)) file_.EndRewrite();
   if (everything_) compact_bytes_ = file_.size_bytes();
   everything_ = false;
-  nanos_ += os::MonotonicNanos() - before;
+  nanos_ += os::MonotonicNanos() - begun_;
+  cpu_nanos_ += os::ThreadCpuNanos() - cpu_begun_;
 }
 
 }  // namespace memagent::runtime

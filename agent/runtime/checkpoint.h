@@ -14,6 +14,7 @@
 #include "agent/runtime/credentials.h"
 #include "agent/runtime/event_log.h"
 #include "agent/runtime/observation.h"
+#include "agent/runtime/own_cost_reader.h"
 #include "agent/runtime/site_counts.h"
 #include "agent/runtime/stack_export.h"
 
@@ -26,6 +27,7 @@ struct CheckpointSources {
   Observation& observation;
   StackExport& stacks;
   EventLog& log;
+  const OwnCostReader& own_cost;
 };
 
 class Checkpoint {
@@ -80,7 +82,8 @@ class Checkpoint {
   void StartOver();
   void WriteThreads();
   void WriteSites(const SiteCounts& counts);
-  void WriteTotals(const SiteCounts& counts, bool final, profile::OwnCostData& own);
+  void WriteTotals(const SiteCounts& counts, bool final, const profile::OwnCostData& own);
+  void EndTotals(const SiteCounts& counts, aggregate::Accounting process, profile::OwnCostData own);
   aggregate::Accounting WriteThreadTotals();
   void WriteSiteTotal(SiteId site, const attribute::RegionCounts& counts);
   void WriteEvents();
@@ -100,7 +103,10 @@ class Checkpoint {
   bool rewriting_ = false;
   uint64_t compact_bytes_ = 0;  // size after the last rewrite or first checkpoint
   uint64_t checkpoints_ = 0;
-  uint64_t nanos_ = 0;
+  uint64_t nanos_ = 0;      // of those before this one
+  uint64_t cpu_nanos_ = 0;
+  Nanos begun_ = 0;         // this one
+  uint64_t cpu_begun_ = 0;  // by the clock of this thread's CPU time
 };
 
 }  // namespace memagent::runtime

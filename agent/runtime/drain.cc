@@ -18,7 +18,7 @@ namespace {
 
 // One loop for each process; a child of fork makes its own in fresh memory.
 DrainLoop* MakeLoop(SessionControl& control) {
-  void* memory = base::MapPages((sizeof(DrainLoop) + 4095) & ~size_t{4095});
+  void* memory = base::MapPages((sizeof(DrainLoop) + 4095) & ~size_t{4095}, base::MemoryUse::kDrain);
   return memory == nullptr ? nullptr : new (memory) DrainLoop(control);
 }
 

@@ -78,9 +78,9 @@ DrainLoop::DrainLoop(SessionControl& control)
       aggregator_(options_.raw_samples),
       observation_(options_, attributor_, aggregator_, clock_, log_, control.pid, started_),
       pipeline_(attributor_, aggregator_, clock_),
-      own_cost_(control, clock_, pipeline_),
+      own_cost_(control, clock_, pipeline_, skid_),
       stacks_(modules_, control.pid),
-      checkpoint_({aggregator_, attributor_, observation_, stacks_, log_}) {}
+      checkpoint_({aggregator_, attributor_, observation_, stacks_, log_, own_cost_}) {}
 
 void DrainLoop::Start() {
   // A child of fork has its parent's filters, and what the parent learnt of them.
@@ -244,7 +244,8 @@ void DrainLoop::Housekeep() {
   if (!skid_tried_ && selection_.engine == EngineKind::kSoftware &&
       now > started_ + kCalibrateAfterNanos) {
     skid_tried_ = true;
-    skid_ = capture::CalibrateSkid();
+    const capture::EventAttempt* access = observation_.engine().access;
+    skid_ = capture::CalibrateSkid(access != nullptr ? &access->attr : nullptr);
   }
   if (options_.checkpoint != 0 && now >= next_checkpoint_) {
     WriteCheckpoint(nullptr);
@@ -337,8 +338,7 @@ bool DrainLoop::WriteHeaderTo(profile::ProfileWriter& writer) {
 
 profile::OwnCostData DrainLoop::OwnCost() const {
   profile::OwnCostData own;
-  own.drain_cpu_nanos = os::ThreadCpuNanos();
-  own.bytes_mapped = base::AgentBytesMapped();
+  own.bytes_mapped = base::BytesMapped();
   own.page_node_rung =
       late_.topology.nodes.size() == 1 ? "none" : os::RungName(pipeline_.page_nodes().rung());
   own.clock_error_nanos = clock_.ErrorBoundNanos();

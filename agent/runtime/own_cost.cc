@@ -35,12 +35,13 @@ double VarianceOfMean(const CostSums& sums) {
   return std::max(0.0, static_cast<double>(sums.squared_ticks) / n - mean * mean) / (n - 1);
 }
 
-CostFigure Counted(uint64_t nanos) {
+CostFigure Counted(uint64_t nanos, uint64_t count = 1) {
   CostFigure figure;
   if (nanos == 0) return figure;
   figure.basis = CostBasis::kCounted;
-  figure.count = 1;
-  figure.mean_nanos = figure.total_nanos = static_cast<double>(nanos);
+  figure.count = count;
+  figure.total_nanos = static_cast<double>(nanos);
+  figure.mean_nanos = Ratio(figure.total_nanos, static_cast<double>(count));
   return figure;
 }
 
@@ -55,6 +56,19 @@ CostFigure Tried(uint64_t count, double tried_nanos, double assumed_nanos) {
 }
 
 }  // namespace
+
+const std::array<CostPartName, kCostParts> kCostPartNames = {{
+    {"allocation", ""},
+    {"free", ""},
+    {"new_stack", ""},
+    {"thread_start", ""},
+    {"access_sample", ""},
+    {"fault_record", ""},
+    {"start", ""},
+    {"drain", ""},
+    {"stack_look_up", "allocation"},
+    {"checkpoint", "drain"},
+}};
 
 CostFigure FigureOf(const CostSums& sums, const CostSums& read, double nanos_per_tick) {
   CostFigure figure;
@@ -86,7 +100,10 @@ OwnCost EstimateOwnCost(const OwnCostInputs& inputs) {
   hook(CostPart::kAllocations, CostKind::kAllocation);
   hook(CostPart::kFrees, CostKind::kFree);
   hook(CostPart::kNewStacks, CostKind::kStackMiss);
-  hook(CostPart::kStackLookUps, CostKind::kStackHit);
+  CostSums look_up = sums(CostKind::kStackHit);
+  look_up.occurrences = sums(CostKind::kAllocation).occurrences;  // each makes one
+  set(CostPart::kStackLookUps,
+      FigureOf(look_up, sums(CostKind::kClockRead), inputs.nanos_per_tick));
   set(CostPart::kThreadStarts, FigureOf(sums(CostKind::kThreadStart), {}, 1));
   set(CostPart::kAccessSamples,
       Tried(inputs.access_samples, inputs.sample_nanos, kAssumedSampleNanos));
@@ -94,9 +111,10 @@ OwnCost EstimateOwnCost(const OwnCostInputs& inputs) {
       Tried(inputs.fault_records, inputs.fault_record_nanos, kAssumedFaultRecordNanos));
   set(CostPart::kStart, Counted(inputs.start_cpu_nanos));
   set(CostPart::kDrain, Counted(inputs.drain_cpu_nanos));
+  set(CostPart::kCheckpoints, Counted(inputs.checkpoint_nanos, inputs.checkpoints));
   double squares = 0;
   for (size_t i = 0; i < kCostParts; ++i) {
-    if (CostPart{static_cast<uint8_t>(i)} == CostPart::kStackLookUps) continue;
+    if (!kCostPartNames[i].inside.empty()) continue;
     cost.total_nanos += cost.parts[i].total_nanos;
     squares += cost.parts[i].error_nanos * cost.parts[i].error_nanos;
   }

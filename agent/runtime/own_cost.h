@@ -7,8 +7,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "agent/ledger/cost_meter.h"
+#include "agent/profile/model.h"
 
 namespace memagent::runtime {
 
@@ -17,6 +19,8 @@ struct OwnCostInputs {
   double nanos_per_tick = 0;  // of the time-stamp counter
   uint64_t process_cpu_nanos = 0;  // of all threads, the drain thread included
   uint64_t drain_cpu_nanos = 0;
+  uint64_t checkpoints = 0;  // the one being written included
+  uint64_t checkpoint_nanos = 0;
   uint64_t start_cpu_nanos = 0;  // of the constructor, in the main thread
   uint64_t access_samples = 0;   // taken by the kernel in the program's threads
   uint64_t fault_records = 0;    // the same of page faults
@@ -33,21 +37,16 @@ enum class CostPart : uint8_t {
   kFaultRecords,
   kStart,
   kDrain,
-  kStackLookUps,  // part of kAllocations
+  kStackLookUps,  // inside kAllocations
+  kCheckpoints,   // inside kDrain
   kCount,
 };
 inline constexpr size_t kCostParts = static_cast<size_t>(CostPart::kCount);
 
-enum class CostBasis : uint8_t {
-  kNone,     // did not happen, or was not measured
-  kSampled,  // timed where it happened, some of many
-  kCounted,  // the kernel's clock of CPU time, whole
-  kTried,    // counted, times what one cost in a trial in the drain thread
-  kAssumed,  // counted, times a figure of other machines: no trial was made
-};
+using profile::CostBasis;
 
 struct CostFigure {
-  CostBasis basis = CostBasis::kNone;
+  CostBasis basis = CostBasis::kNone;  // none: did not happen
   uint64_t count = 0;       // how often
   uint64_t samples = 0;     // of these were timed
   double mean_nanos = 0;    // of one
@@ -57,7 +56,7 @@ struct CostFigure {
 
 struct OwnCost {
   std::array<CostFigure, kCostParts> parts;
-  double total_nanos = 0;
+  double total_nanos = 0;  // of the parts inside no other
   double error_nanos = 0;
   double process_cpu_nanos = 0;
 
@@ -65,6 +64,13 @@ struct OwnCost {
   // Added to each nanosecond of the program's own CPU time: 0.05 is what paired runs show as x1.05.
   double Share() const;
 };
+
+// What a part is called in the profile.
+struct CostPartName {
+  std::string_view what;
+  std::string_view inside;
+};
+extern const std::array<CostPartName, kCostParts> kCostPartNames;
 
 OwnCost EstimateOwnCost(const OwnCostInputs& inputs);
 

@@ -1,9 +1,12 @@
-// Gathers what own_cost.h estimates from. Calling thread: the drain thread (or the exiting one in
-// its place).
+// Gathers what own_cost.h estimates from, and puts the estimate into the profile's terms. Calling
+// thread: the drain thread (or the exiting one in its place).
 #ifndef MEMAGENT_AGENT_RUNTIME_OWN_COST_READER_H_
 #define MEMAGENT_AGENT_RUNTIME_OWN_COST_READER_H_
 
+#include "agent/base/held_memory.h"
+#include "agent/capture/skid_calibration.h"
 #include "agent/os/clock.h"
+#include "agent/profile/model.h"
 #include "agent/runtime/own_cost.h"
 #include "agent/runtime/sample_pipeline.h"
 #include "agent/runtime/session.h"
@@ -13,10 +16,10 @@ namespace memagent::runtime {
 class OwnCostReader {
  public:
   OwnCostReader(const SessionControl& control, const os::TscClock& clock,
-                const SamplePipeline& pipeline)
-      : control_(control), clock_(clock), pipeline_(pipeline) {}
+                const SamplePipeline& pipeline, const capture::SkidCalibration& skid)
+      : control_(control), clock_(clock), pipeline_(pipeline), skid_(skid) {}
 
-  // Three system calls.
+  // Two system calls.
   OwnCostInputs Read() const;
   OwnCost Estimate() const { return EstimateOwnCost(Read()); }
 
@@ -24,6 +27,20 @@ class OwnCostReader {
   const SessionControl& control_;
   const os::TscClock& clock_;
   const SamplePipeline& pipeline_;
+  const capture::SkidCalibration& skid_;
+};
+
+// An estimate as the profile has it. `data` borrows from this object.
+class OwnCostRecord {
+ public:
+  explicit OwnCostRecord(const OwnCost& cost);
+  void AttachTo(profile::OwnCostData& data) const;
+
+ private:
+  OwnCost cost_;
+  std::array<profile::CostPartData, kCostParts> parts_;
+  size_t part_count_ = 0;  // of those that have a figure
+  std::array<profile::HeldMemoryData, base::kMemoryUses> held_;
 };
 
 }  // namespace memagent::runtime

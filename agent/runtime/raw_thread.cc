@@ -126,7 +126,8 @@ void HoldGuard(char* descriptor) {
 
 long StartRawThread(void (*function)(void*), void* argument, std::atomic<int32_t>& exited) {
   const size_t tls_bytes = TlsBytes();
-  auto* memory = static_cast<char*>(base::MapPages(kStackBytes + tls_bytes + kDescriptorBytes));
+  auto* memory = static_cast<char*>(base::MapPages(kStackBytes + tls_bytes + kDescriptorBytes,
+                                                    base::MemoryUse::kDrain));
   if (memory == nullptr) return -ENOMEM;
   char* descriptor = memory + kStackBytes + tls_bytes;
   FillDescriptor(descriptor);

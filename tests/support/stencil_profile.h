@@ -123,6 +123,41 @@ inline void FillThreads(ProfileBuilder& builder, const std::vector<uint64_t>& at
 }
 
 // The stencil on `nodes` nodes: one thread fills the grid, four use it.
+inline void AddCostPart(memagent::v1::OwnCost& cost, const char* what, const char* inside,
+                        memagent::v1::CostPart::Basis basis, uint64_t count, uint64_t picos,
+                        uint64_t samples) {
+  auto& part = *cost.add_part();
+  part.set_what(what);
+  part.set_inside(inside);
+  part.set_basis(basis);
+  part.set_count(count);
+  part.set_mean_picos(picos);
+  part.set_total_nanos(count * picos / 1000);
+  part.set_samples(samples);
+  if (samples > 0) part.set_error_nanos(part.total_nanos() / 50);
+}
+
+inline void FillOwnCost(memagent::v1::OwnCost& cost) {
+  using Part = memagent::v1::CostPart;
+  cost.set_drain_cpu_nanos(12'000'000);
+  cost.set_page_node_rung("move_pages");
+  cost.set_process_cpu_nanos(4'060'000'000);
+  AddCostPart(cost, "allocation", "", Part::SAMPLED, 412'345, 58'300, 402);
+  AddCostPart(cost, "free", "", Part::SAMPLED, 412'000, 21'100, 398);
+  AddCostPart(cost, "access_sample", "", Part::TRIED, 9'962, 1'510'000, 0);
+  AddCostPart(cost, "fault_record", "", Part::ASSUMED, 1'000, 700'000, 0);
+  AddCostPart(cost, "drain", "", Part::COUNTED, 1, 12'000'000'000, 0);
+  AddCostPart(cost, "stack_look_up", "allocation", Part::SAMPLED, 412'345, 30'200, 101);
+  uint64_t sum = 0;
+  for (const Part& part : cost.part()) sum += part.inside().empty() ? part.total_nanos() : 0;
+  cost.set_estimated_nanos(sum);
+  cost.set_estimated_error_nanos(700'000);
+  auto& held = *cost.add_held();
+  held.set_what("index");
+  held.set_mapped_bytes(32 << 20);
+  held.set_resident_bytes(2 << 20);
+}
+
 inline std::string StencilBytes(int nodes) {
   ProfileBuilder b;
   FillHeader(b, nodes);
@@ -187,8 +222,7 @@ inline std::string StencilBytes(int nodes) {
   FillThreads(b, {3200, 2200, 1850, 1712});
   b.totals().set_time(5'000'000'000);
   b.totals().set_final(true);
-  b.totals().mutable_own_cost()->set_drain_cpu_nanos(12'000'000);
-  b.totals().mutable_own_cost()->set_page_node_rung("move_pages");
+  FillOwnCost(*b.totals().mutable_own_cost());
   b.footer().set_ended(5'120'000'000);
   b.footer().set_how("exit");
   return b.Bytes();

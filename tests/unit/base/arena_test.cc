@@ -39,28 +39,28 @@ TEST(Arena, BlocksAreZeroedAlignedAndApart) {
 }
 
 TEST(Arena, LargeBlockHasAMappingOfItsOwn) {
-  const size_t before = AgentBytesMapped();
+  const size_t before = BytesMapped();
   auto* block = static_cast<char*>(ArenaAllocate(size_t{1} << 20, 4096));
   ASSERT_NE(block, nullptr);
   EXPECT_EQ(reinterpret_cast<uintptr_t>(block) % 4096, 0u);
-  EXPECT_EQ(AgentBytesMapped(), before + (size_t{1} << 20));
+  EXPECT_EQ(BytesMapped(), before + (size_t{1} << 20));
 }
 
 TEST(Arena, RefusedMemoryIsNullAndErrnoStays) {
-  const size_t before = AgentBytesMapped();
+  const size_t before = BytesMapped();
   errno = 123;
-  EXPECT_EQ(MapPages(size_t{1} << 60), nullptr);
+  EXPECT_EQ(MapPages(size_t{1} << 60, MemoryUse::kArena), nullptr);
   EXPECT_EQ(ArenaAllocate(size_t{1} << 60), nullptr);
   EXPECT_EQ(errno, 123);
-  EXPECT_EQ(AgentBytesMapped(), before);
+  EXPECT_EQ(BytesMapped(), before);
 }
 
 TEST(Arena, UnmappedPagesAreNoLongerCounted) {
-  const size_t before = AgentBytesMapped();
-  void* pages = MapPages(8192);
-  EXPECT_EQ(AgentBytesMapped(), before + 8192);
-  UnmapPages(pages, 8192);
-  EXPECT_EQ(AgentBytesMapped(), before);
+  const size_t before = BytesMapped();
+  void* pages = MapPages(8192, MemoryUse::kIndex);
+  EXPECT_EQ(BytesMapped(), before + 8192);
+  UnmapPages(pages, 8192, MemoryUse::kIndex);
+  EXPECT_EQ(BytesMapped(), before);
 }
 
 TEST(Arena, ThreadsNeverShareABlock) {

@@ -96,7 +96,7 @@ TEST(HookGuard, OnlyTheOuterOneEnters) {
   EXPECT_EQ(thread_state.depth, 1u);
 }
 
-TEST(ThreadState, IsSixteenBytes) { EXPECT_EQ(sizeof(ThreadState), 16u); }
+TEST(ThreadState, IsTwentyFourBytes) { EXPECT_EQ(sizeof(ThreadState), 24u); }
 
 }  // namespace
 }  // namespace memagent::ledger

@@ -294,13 +294,19 @@ TEST_F(WriterTest, AccountingNamesEveryReason) {
 
 TEST_F(WriterTest, OwnCostComesBack) {
   writer_.BeginTotals(1, false);
-  ASSERT_TRUE(writer_.EndTotals(AccountingData{},
-                                OwnCostData{1, 2, 3, 4, 5, 6, 7, 8, 9, "move_pages", 10, 11, 12}));
+  const CostPartData part = {"stack", "allocation", CostBasis::kTried, 1, 2, 3, 4, 5};
+  const HeldMemoryData held = {"index", 6, 7};
+  ASSERT_TRUE(writer_.EndTotals(
+      AccountingData{}, OwnCostData{1, 2, 3, 4, 5, 6, 7, 8, 9, "move_pages", 10, 11, 12, 13, 14, 15,
+                                    std::span(&part, 1), std::span(&held, 1)}));
   EXPECT_EQ(Read().own_cost.ShortDebugString(),
             "drain_cpu_nanos: 1 bytes_mapped: 2 allocations_tracked: 3 live_blocks: 4 stacks: 5 "
             "stack_cache_hits: 6 stack_cache_misses: 7 checkpoints: 8 checkpoint_nanos: 9 "
             "page_node_rung: \"move_pages\" clock_error_nanos: 10 profile_bytes: 11 "
-            "profile_rewrites: 12");
+            "profile_rewrites: 12 process_cpu_nanos: 13 estimated_nanos: 14 "
+            "estimated_error_nanos: 15 part { what: \"stack\" inside: \"allocation\" basis: TRIED "
+            "count: 1 samples: 2 mean_picos: 3 total_nanos: 4 error_nanos: 5 } "
+            "held { what: \"index\" mapped_bytes: 6 resident_bytes: 7 }");
 }
 
 }  // namespace

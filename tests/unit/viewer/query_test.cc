@@ -97,6 +97,23 @@ TEST(View, TimeInHooksIsTheirSamplesTimesThePeriod) {
   EXPECT_EQ(view.HookNanos(), 0u);
 }
 
+TEST(View, TimeInHooksIsTheTimedOneWhereThereIsOne) {
+  View view;
+  const auto add = [&](const char* what, uint64_t nanos) {
+    auto* part = view.profile.own_cost.add_part();
+    part->set_what(what);
+    part->set_total_nanos(nanos);
+  };
+  add("allocation", 100);
+  add("free", 20);
+  add("new_stack", 3);
+  add("drain", 5000);
+  add("stack_look_up", 60);
+  EXPECT_EQ(view.HookNanos(), 123u);
+  add("free", ~uint64_t{0});
+  EXPECT_EQ(view.HookNanos(), 0u);
+}
+
 TEST(Quality, ManySamplesFewLossesIsGood) {
   EXPECT_EQ(ViewOf(StencilBytes(1)).quality.word, Quality::Word::kGood);
 }
