@@ -8,6 +8,7 @@ import typing
 
 from pairing import PLAIN, Reading
 from process import Failed, run_well
+from tools import OURS
 
 WORKLOADS = pathlib.Path(__file__).resolve().parent / 'workloads'
 
@@ -55,15 +56,18 @@ class Setting:
         words = [self.count(word) if isinstance(word, float) else word for word in arguments]
         return self.run([self.build / 'tests/bench' / name, *words])
 
-    def own_cost(self):
-        """What the profile that a run left says about its making, and how many samples it has seen."""
+    def own_info(self):
+        """What the one profile that a run of memagent left says of how it was made."""
         profiles = list(self.folder.glob('*.memagent'))
         if len(profiles) != 1:
             raise Failed(f'{len(profiles)} profiles were written')
-        info, report = (json.loads(subprocess.run(
-            [self.build / 'viewer/memagent', verb, '--format', 'json', profiles[0]], check=True,
-            capture_output=True).stdout) for verb in ('info', 'report'))
-        return info['own_cost'], report['samples_seen']
+        return json.loads(subprocess.run([self.build / 'viewer/memagent', 'info', '--format', 'json', profiles[0]],
+                                         check=True, capture_output=True).stdout)
+
+    def own_estimate(self):
+        """How many times plain's CPU time memagent itself says the run took; None when it does not say."""
+        share = self.own_info()['own_cost'].get('share') if self.tool.name in OURS else None
+        return None if share is None else 1 + share
 
     def with_options(self, text):
         """The same with more options for memagent; other tools have none."""

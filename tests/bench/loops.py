@@ -62,8 +62,8 @@ def _drain_cost(setting, name, rate):
     folder.mkdir()
     setting = dataclasses.replace(setting, folder=folder).with_options(f'rate={rate}')
     setting.run_program('memory_walk', 3e6, 1)
-    cost, samples = setting.own_cost()
-    return cost['drain_cpu_ns'], samples
+    info = setting.own_info()
+    return info['own_cost']['drain_cpu_ns'], info['samples_seen']
 
 
 def walk(hertz):

@@ -27,6 +27,7 @@ class Reading:
     """One run: the figure or what holds it, and what the program did; outcomes of tools are compared with plain's."""
     value: object
     outcome: object = None
+    estimate: float = None  # times plain, as the tool itself says
 
 
 @dataclasses.dataclass
@@ -35,6 +36,7 @@ class Comparison:
     plain: list = dataclasses.field(default_factory=list)
     pairs: dict = dataclasses.field(default_factory=dict)
     failures: dict = dataclasses.field(default_factory=dict)
+    estimates: dict = dataclasses.field(default_factory=dict)
 
     def added(self, tool):
         return statistic([value - plain for plain, value in self.pairs[tool]])
@@ -52,6 +54,7 @@ class Comparison:
         self.plain = self.plain or other.plain
         self.pairs.update(other.pairs)
         self.failures.update(other.failures)
+        self.estimates.update(other.estimates)
 
 
 def take_turns(names, measure, rounds, warm_up=True):
@@ -83,5 +86,7 @@ def compare(rounds, failures, read=lambda value: value, base=PLAIN):
     """The Comparison of what take_turns gave; `read` takes the figure from a reading's value."""
     figures = [{name: read(reading.value) for name, reading in readings.items()} for readings in rounds]
     names = [name for name in figures[0] if name not in (base, *failures)]
+    estimates = {name: statistics.median(readings[name].estimate for readings in rounds)
+                 for name in names if rounds[0][name].estimate is not None}
     return Comparison([figure[base] for figure in figures],
-                      {name: [(figure[base], figure[name]) for figure in figures] for name in names}, failures)
+                      {name: [(figure[base], figure[name]) for figure in figures] for name in names}, failures, estimates)

@@ -23,17 +23,19 @@ def sqlite_command(rows):
             f'.read {WORKLOADS}/database.sql']
 
 
-def cpu_reading(usage, *files):
-    return Reading(usage.cpu_seconds, usage.outcome(*files))
+def measured(setting, words, more=None, makes=()):
+    """CPU time of a program; what it prints and `makes` is its outcome."""
+    usage = setting.run(words, more)
+    return Reading(usage.cpu_seconds, usage.outcome(*makes), setting.own_estimate())
 
 
 def measure_sqlite(setting):
-    return cpu_reading(setting.run(sqlite_command(setting.count(SQL_ROWS))))
+    return measured(setting, sqlite_command(setting.count(SQL_ROWS)))
 
 
 def measure_python(setting):
-    return cpu_reading(setting.run([sys.executable, WORKLOADS / 'objects.py', setting.count(PYTHON_RECORDS)],
-                                   {'PYTHONMALLOC': 'malloc', 'PYTHONHASHSEED': '0'}))
+    return measured(setting, [sys.executable, WORKLOADS / 'objects.py', setting.count(PYTHON_RECORDS)],
+                    {'PYTHONMALLOC': 'malloc', 'PYTHONHASHSEED': '0'})
 
 
 def source_words(setting):
@@ -42,7 +44,7 @@ def source_words(setting):
 
 
 def measure_clang(setting):
-    return cpu_reading(setting.run(['clang++', *source_words(setting)]), setting.folder / 'templates.o')
+    return measured(setting, ['clang++', *source_words(setting)], makes=[setting.folder / 'templates.o'])
 
 
 def measure_gcc(setting):
@@ -51,7 +53,7 @@ def measure_gcc(setting):
     (line,) = [line for line in shown.split('\n') if 'cc1plus' in line.split(' -', 1)[0]]
     words = shlex.split(line)
     words[words.index('-o') + 1] = setting.folder / 'templates.s'
-    return cpu_reading(setting.run(words), setting.folder / 'templates.s')
+    return measured(setting, words, makes=[setting.folder / 'templates.s'])
 
 
 def command_counts(server):
@@ -75,7 +77,8 @@ def measure_redis(setting):
         seconds = server.cpu_seconds() - start
         counts = command_counts(server)
         status = server.stop()
-    return Reading(seconds / (requests * len(REDIS_TESTS.split(','))) * 1e6, (counts, status))
+    return Reading(seconds / (requests * len(REDIS_TESTS.split(','))) * 1e6, (counts, status),
+                   setting.own_estimate())
 
 
 def program(name, unit, measure, needs, meaning):

@@ -39,7 +39,8 @@ def text_lines(case, comparison):
         yield TEXT_ROW.format(
             case.name, tool, amount(statistics.median(plain for plain, _ in pairs), case.unit),
             signed(added.median), f'{signed(added.low)} to {signed(added.high)}',
-            *((times(ratio.median), f'{times(ratio.low)} to {times(ratio.high)}') if ratio else ('-', '-')))
+            *((times(ratio.median), f'{times(ratio.low)} to {times(ratio.high)}') if ratio else ('-', '-'))
+        ) + (f'  by its own estimate {times(comparison.estimates[tool])}' if tool in comparison.estimates else '')
     for tool, reason in comparison.failures.items():
         yield f'{case.name:24} {tool:17} not measured: {reason}'
 

@@ -45,6 +45,12 @@ def _sampling_points(results, program):
     return statistic([100 * (sampled - tracked) / plain for (plain, tracked), (_, sampled) in pairs]).median
 
 
+def _estimate_error(results, program):
+    """By how many percent memagent's own estimate of what it adds differs from what the pairs show."""
+    done = results[program]
+    return 100 * abs((done.estimates[TRACKED] - 1) / (done.ratio(TRACKED).median - 1) - 1)
+
+
 def _all():
     """(what, limit, unit, function of the results by case name)."""
     yield 'added to malloc + free, 1 thread', 50, 'ns', lambda r: _added(r, ONE_THREAD)
@@ -56,6 +62,8 @@ def _all():
         yield program, limit, 'x', lambda r, program=program: r[program].ratio(TRACKED).median
         yield (f'{program}, sampling at 1 kHz more', 2, 'points',
                lambda r, program=program: _sampling_points(r, program))
+        yield (f"{program}, memagent's own estimate is off by", 20, '%',
+               lambda r, program=program: _estimate_error(r, program))
     yield 'start and end of `/bin/true`', 1, 'ms', lambda r: _added(r, 'start and end')
     yield 'the same, sampling', 1, 'ms', lambda r: _added(r, 'start and end', SAMPLED)
     yield 'thread create + join', 15, 'us', lambda r: _added(r, 'thread create + join')

@@ -15,7 +15,8 @@ import readme  # noqa: E402
 
 # A number with its sign and unit, or a dash where there is none.
 AMOUNT = r'(-|[+-]?[\d,.]+( [a-z]+)?)'
-LINE = re.compile(rf'.{{24}} memagent( sampling)? +{AMOUNT} +{AMOUNT} +\S+ to \S+ +{AMOUNT}( +\S+ to \S+| +-)')
+LINE = re.compile(rf'.{{24}} memagent( sampling)? +{AMOUNT} +{AMOUNT} +\S+ to \S+ +{AMOUNT}( +\S+ to \S+| +-)'
+                  r'(  by its own estimate [\d.,]+)?')
 
 
 def bench(*words):
