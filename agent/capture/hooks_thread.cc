@@ -9,7 +9,10 @@
 #include "agent/base/arena.h"
 #include "agent/base/free_list.h"
 #include "agent/capture/hooks.h"
+#include "agent/capture/recorder.h"
 #include "agent/capture/stand_aside.h"
+#include "agent/capture/thread_start.h"
+#include "agent/ledger/thread_state.h"
 
 namespace memagent::capture {
 namespace {
@@ -17,6 +20,7 @@ namespace {
 struct StartArguments {
   void* (*function)(void*);
   void* argument;
+  uint32_t creator;
   StartArguments* next_free;
 };
 
@@ -28,12 +32,18 @@ StartArguments* TakeArguments() {
   return static_cast<StartArguments*>(base::ArenaAllocate(sizeof(StartArguments)));
 }
 
+uint32_t OwnNumber() {
+  const ledger::ThreadRecord* record = ledger::thread_state.record;
+  return record == nullptr ? ledger::kUnnumbered : record->serial.load(std::memory_order_relaxed);
+}
+
 void* StartThread(void* raw) {
   auto* arguments = static_cast<StartArguments*>(raw);
   void* (*function)(void*) = arguments->function;
   void* argument = arguments->argument;
+  const uint32_t creator = arguments->creator;
   free_arguments.Push(arguments);
-  RecordThreadStart();
+  RecordThreadStart(creator);
   return function(argument);
 }
 
@@ -53,9 +63,14 @@ MEMAGENT_HOOK int pthread_create(pthread_t* thread, const pthread_attr_t* attrib
   }
   arguments->function = function;
   arguments->argument = argument;
+  arguments->creator = OwnNumber();
+  ExpectThread();
   const int error = StartAtLimit(
       [=] { return real.pthread_create(thread, attributes, StartThread, arguments); }, refused);
-  if (error != 0) free_arguments.Push(arguments);
+  if (error != 0) {
+    ForgetExpectedThread();
+    free_arguments.Push(arguments);
+  }
   return error;
 }
 

@@ -1,9 +1,7 @@
 #include "agent/capture/recorder.h"
 
-#include <linux/futex.h>
-#include <time.h>
-
 #include "agent/base/syscall.h"
+#include "agent/capture/drain_wake.h"
 #include "agent/capture/hook_timing.h"
 #include "agent/ledger/cost_meter.h"
 #include "agent/ledger/site_table.h"
@@ -17,8 +15,6 @@ using ledger::HookGuard;
 using ledger::ThreadRecord;
 
 constinit std::atomic<bool> recording{true};
-constinit std::atomic<bool> drain_running{false};
-constinit std::atomic<uint32_t> drain_wake{0};
 constinit std::atomic<uint32_t> unloads{0};
 
 [[gnu::noinline, gnu::cold]] ThreadRecord* AdoptThread() {
@@ -192,31 +188,7 @@ void RecordUnmap(ledger::RegionEvent::Kind kind, void* start, size_t size, uint6
   PushRegion(*thread, event);
 }
 
-void RecordThreadStart() {
-  if (!Recording()) return;
-  HookGuard guard;
-  const ThreadStartTimer timer;
-  ThreadRecord* thread = CurrentThread();
-  if (thread == nullptr || !drain_running.load(std::memory_order_relaxed)) return;
-  WakeDrain();
-  timespec timeout = {0, kObserveMillis * 1000000L};
-  while (thread->observed.load(std::memory_order_acquire) == 0) {
-    const long result = base::Syscall(SYS_futex, &thread->observed, FUTEX_WAIT_PRIVATE, 0, &timeout,
-                                      nullptr, 0);
-    if (result != 0) return;  // timed out or interrupted by the host's signal: go on unobserved
-  }
-}
-
 uint32_t UnloadCount() { return unloads.load(std::memory_order_relaxed); }
 void CountUnload() { unloads.fetch_add(1, std::memory_order_relaxed); }
-
-void SetDrainRunning(bool running) { drain_running.store(running, std::memory_order_relaxed); }
-
-std::atomic<uint32_t>& DrainWakeWord() { return drain_wake; }
-
-void WakeDrain() {
-  drain_wake.fetch_add(1, std::memory_order_release);
-  base::Syscall(SYS_futex, &drain_wake, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
-}
 
 }  // namespace memagent::capture

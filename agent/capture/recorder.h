@@ -44,23 +44,9 @@ void RecordRemap(void* old_start, size_t old_size, void* start, size_t size, uin
 // The calling thread's record, made on first use; nullptr when that is impossible.
 ledger::ThreadRecord* CurrentThread();
 
-// The calling thread starts now: registers it and waits up to kObserveMillis for the drain thread to
-// open its events, so that its first accesses and page faults are seen.
-void RecordThreadStart();
-// About 0.1 ms on an idle machine; the bound is for one whose CPUs are all taken.
-inline constexpr int kObserveMillis = 20;
-
 // How often the program unloaded a library: code addresses from before mean nothing afterwards.
 uint32_t UnloadCount();
 void CountUnload();
-
-// Whether a drain thread is there to be waited for.
-void SetDrainRunning(bool running);
-
-// Wakes the drain thread (a futex call). Calling thread: any.
-void WakeDrain();
-// The word that the drain thread sleeps on.
-std::atomic<uint32_t>& DrainWakeWord();
 
 }  // namespace memagent::capture
 

@@ -2,6 +2,8 @@
 
 #include <errno.h>
 
+#include <utility>
+
 #include "agent/base/arena.h"
 #include "agent/base/free_list.h"
 #include "agent/base/syscall.h"
@@ -18,6 +20,16 @@ constinit base::FreeList<ThreadRecord> free_records;
 template <typename T>
 T* Map(size_t count) {
   return static_cast<T*>(base::MapPages(count * sizeof(T), base::MemoryUse::kThreads));
+}
+
+// Latest first.
+constinit std::atomic<ThreadRecord*> arrivals{nullptr};
+
+void Announce(ThreadRecord* record) {
+  ThreadRecord* latest = arrivals.load(std::memory_order_relaxed);
+  do {
+    record->next_arrival = latest;
+  } while (!arrivals.compare_exchange_weak(latest, record));
 }
 
 void UnmapIfMapped(void* start, size_t size) {
@@ -64,7 +76,9 @@ ThreadRecord* Register(Tid tid, bool is_main, uint64_t initial_sp, uint64_t fs_b
   record->initial_sp = initial_sp;
   record->fs_base = fs_base;
   record->start_tsc = os::ReadTsc();
-  record->observed.store(0, std::memory_order_relaxed);
+  record->runs_since_tsc = record->start_tsc;
+  record->creator = kUnnumbered;
+  record->observed.store(ThreadRecord::kNotObserved, std::memory_order_relaxed);
   record->serial.store(kUnnumbered, std::memory_order_release);
   return record;
 }
@@ -72,8 +86,23 @@ ThreadRecord* Register(Tid tid, bool is_main, uint64_t initial_sp, uint64_t fs_b
 }  // namespace
 
 ThreadRecord* RegisterThread(Tid tid, bool is_main, uint64_t initial_sp) {
-  return Register(tid, is_main, initial_sp, ThreadPointer());
+  ThreadRecord* record = Register(tid, is_main, initial_sp, ThreadPointer());
+  if (record != nullptr) Announce(record);
+  return record;
 }
+
+ThreadRecord* TakeArrivals() {
+  ThreadRecord* latest = arrivals.exchange(nullptr);
+  ThreadRecord* first = nullptr;
+  while (latest != nullptr) {
+    ThreadRecord* earlier = latest->next_arrival;
+    latest->next_arrival = first;
+    first = std::exchange(latest, earlier);
+  }
+  return first;
+}
+
+bool HasArrivals() { return arrivals.load() != nullptr; }
 
 ThreadRecord* RegisterUnseenThread(Tid tid) { return Register(tid, false, 0, 0); }
 
@@ -90,6 +119,7 @@ uint32_t RecordCount() {
 }
 
 void ForgetThreadsOfParent(int32_t pid, ThreadRecord* inherited) {
+  arrivals.store(nullptr);  // who stays is found among all records
   ForEachThread([=](ThreadRecord* record) {
     record->counters.FlushAll();
     if (record != inherited && base::Syscall(SYS_tgkill, pid, record->tid, 0) != -ESRCH) return;

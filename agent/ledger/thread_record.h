@@ -52,9 +52,15 @@ struct ThreadRecord {
   uint64_t fs_base;     // thread pointer, for segment-relative accesses; 0: unknown
   uint64_t initial_sp;  // any address in the thread's stack; 0: unknown
 
-  // 0: the drain thread has not looked at this thread yet. 1: its events are open, or can't be.
-  // A futex word: a starting thread waits for it, for a bounded time.
+  // How far the drain thread is with this thread. A futex word: a starting thread waits for it, for
+  // a bounded time.
+  static constexpr uint32_t kNotObserved = 0;  // runs without events
+  static constexpr uint32_t kObserved = 1;     // its events are open, or can't be
+  static constexpr uint32_t kSpins = 2;        // waits for them
+  static constexpr uint32_t kSleeps = 3;       // waits for them and is to be woken
   std::atomic<uint32_t> observed;
+  uint64_t runs_since_tsc;  // since when kNotObserved
+  uint32_t creator;  // serial of the thread that made this one; kUnnumbered: not known
 
   HistoryRing history;
   RegionRing regions;
@@ -66,6 +72,7 @@ struct ThreadRecord {
   CounterCache counters;
   void* stack_cache;  // capture::StackCache, opaque here
   ThreadRecord* next_free;
+  ThreadRecord* next_arrival;
 };
 
 // A fresh record for the calling thread, registered and visible to the drain thread; nullptr when
@@ -75,6 +82,11 @@ ThreadRecord* RegisterThread(Tid tid, bool is_main, uint64_t initial_sp);
 // The same for a thread that the kernel lists and that has called no hook (drain thread). When it
 // calls one, it registers itself.
 ThreadRecord* RegisterUnseenThread(Tid tid);
+
+// The records that registered since the last call, in that order, linked by next_arrival (drain
+// thread).
+ThreadRecord* TakeArrivals();
+bool HasArrivals();
 
 // Gives a record back for another thread (drain thread; the owner is gone and its rings are empty).
 void ReleaseThread(ThreadRecord* record);

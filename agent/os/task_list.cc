@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstring>
 #include <optional>
@@ -34,6 +36,16 @@ size_t CountTasks() {
   struct stat facts = {};
   if (base::Syscall(SYS_newfstatat, AT_FDCWD, kFolder, &facts, 0) != 0) return 0;
   return facts.st_nlink < 2 ? 0 : facts.st_nlink - 2;
+}
+
+size_t CountUsableCpus() {
+  uint64_t mask[128] = {};  // up to 8,192 CPUs, the kernel's own limit
+  const long bytes = base::Syscall(SYS_sched_getaffinity, 0, sizeof(mask), mask);
+  int cpus = 0;
+  for (long i = 0; i < bytes / static_cast<long>(sizeof(uint64_t)); ++i) {
+    cpus += std::popcount(mask[i]);
+  }
+  return std::max(cpus, 1);
 }
 
 base::Vector<Tid> ListTasks() {

@@ -18,6 +18,9 @@ size_t CountTasks();
 // namespaces). Empty where /proc does not say.
 base::Vector<Tid> ListTasks();
 
+// CPUs that the calling thread may run on, as far as the kernel tells; at least 1.
+size_t CountUsableCpus();
+
 }  // namespace memagent::os
 
 #endif  // MEMAGENT_AGENT_OS_TASK_LIST_H_

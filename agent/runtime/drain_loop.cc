@@ -12,6 +12,7 @@
 #include "agent/capture/child_program.h"
 #include "agent/capture/real_symbols.h"
 #include "agent/capture/recorder.h"
+#include "agent/capture/thread_start.h"
 #include "agent/ledger/shadow_map.h"
 #include "agent/os/perf_event.h"
 #include "agent/os/sandbox_probe.h"
@@ -77,6 +78,7 @@ DrainLoop::DrainLoop(SessionControl& control)
       attributor_(modules_),
       aggregator_(options_.raw_samples),
       observation_(options_, attributor_, aggregator_, clock_, log_, control.pid, started_),
+      waiter_(observation_),
       pipeline_(attributor_, aggregator_, clock_),
       own_cost_(control, clock_, pipeline_, skid_),
       stacks_(modules_, control.pid),
@@ -92,7 +94,9 @@ void DrainLoop::Start() {
   Publish(os::ReadTsc());
   ledger::SetHistoryWanted(true);
   reserve_.Take();
-  observation_.AdoptNewThreads();
+  capture::OpenWaitBudget();
+  observation_.AdoptAllThreads();
+  waiter_.Begin();
   next_checkpoint_ = started_ + kFirstCheckpointNanos;
   last_tick_ = started_;
 }
@@ -133,16 +137,10 @@ void DrainLoop::NoteStartProblems() {
   }
 }
 
-void DrainLoop::Sleep() {
-  std::atomic<uint32_t>& word = capture::DrainWakeWord();
-  if (word.load(std::memory_order_acquire) == wake_seen_) FutexWait(word, wake_seen_, sleep_nanos_);
-  wake_seen_ = word.load(std::memory_order_acquire);
-}
-
 int DrainLoop::Run() {
   std::optional<int> status;
   while (true) {
-    Sleep();
+    waiter_.Wait(sleep_nanos_);
     Tick();
     ServeEndRequests();
     ServeCredentialRequests();
@@ -157,6 +155,7 @@ int DrainLoop::Run() {
     }
     Housekeep();
   }
+  waiter_.End();
   // The descriptor table goes with the thread: nothing may keep a number of it.
   observation_.CloseAll();
   checkpoint_.CloseFile();
@@ -190,7 +189,8 @@ std::optional<int> DrainLoop::StatusWhenAlone() {
 void DrainLoop::Resume() {
   control_.loop_is_idle.store(false, std::memory_order_release);
   checkpoint_.OpenFile();
-  observation_.AdoptNewThreads();
+  observation_.AdoptAllThreads();
+  waiter_.Begin();
   last_tick_ = os::MonotonicNanos();
 }
 
@@ -213,11 +213,14 @@ void DrainLoop::TakeRegionEvents() {
 void DrainLoop::Tick() {
   const Nanos now = os::MonotonicNanos();
   const uint64_t tsc = os::ReadTsc();
+  waiter_.NoteTick();
   observation_.AdoptNewThreads();
-  const bool busy = observation_.ReadRings(batch_, now - last_tick_);
+  observation_.FindEndedThreads();
+  bool busy = observation_.ReadRings(batch_, now - last_tick_);
   last_tick_ = now;
   clock_.Calibrate();
   TakeRegionEvents();
+  busy |= observation_.EnrolNewThreads();  // their rings are small
   attributor_.blocks().GatherHistory();
   pipeline_.Process(batch_);
   attributor_.blocks().TakeLargeFrees(
@@ -235,7 +238,7 @@ void DrainLoop::Tick() {
 
 void DrainLoop::Housekeep() {
   const Nanos now = os::MonotonicNanos();
-  observation_.BuryDeadThreads();
+  observation_.BuryEndedThreads();
   if (tick_ % kUnseenTicks == 0) observation_.AdoptUnseenThreads();
   LearnLateFacts();
   observation_.JitterPeriods(now);
@@ -315,6 +318,7 @@ void DrainLoop::Finish(const char* how) {
     TakeRegionEvents();
   }
   control_.code_changes.NoteUnobserved(log_);
+  DrainWaiter::NoteStartsNotObserved(log_);
   WriteCheckpoint(how);
   Announce(how);
 }

@@ -11,6 +11,7 @@
 #include "agent/os/clock.h"
 #include "agent/runtime/checkpoint.h"
 #include "agent/runtime/descriptor_reserve.h"
+#include "agent/runtime/drain_waiter.h"
 #include "agent/runtime/machine_facts.h"
 #include "agent/runtime/observation.h"
 #include "agent/runtime/own_cost_reader.h"
@@ -47,7 +48,6 @@ class DrainLoop {
   void ServeCodeChanges();
   void FollowCode();
   void CreateProfile();
-  void Sleep();
   void Housekeep();
   // The exit status to end with when the last host thread ended by a raw exit system call: the process
   // then lives only for us. nullopt: it lives.
@@ -73,6 +73,7 @@ class DrainLoop {
   attribute::Attributor attributor_;
   aggregate::Aggregator aggregator_;
   Observation observation_;
+  DrainWaiter waiter_;
   SamplePipeline pipeline_;
   OwnCostReader own_cost_;
   StackExport stacks_;
@@ -89,7 +90,6 @@ class DrainLoop {
   uint64_t tick_ = 0;
   uint64_t sleep_nanos_ = 1'000'000;
   Nanos next_checkpoint_ = 0;
-  uint32_t wake_seen_ = 0;
   DescriptorReserve reserve_;
   bool outlived_main_ = false;  // host threads ran on after the main thread's end
   bool output_failed_ = false;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <utility>
 
 #include "agent/base/syscall.h"
 #include "agent/os/file.h"
@@ -38,18 +39,22 @@ void Observation::NoteOutcome(const OpenOutcome& outcome, ThreadSummary& summary
   log_.Add(profile::Severity::kWarning, "thread_not_sampled", text);
 }
 
+// A program's main thread often begins with the largest burst of page faults.
+uint64_t Observation::FirstRingPages(const ledger::ThreadRecord& record) const {
+  return record.is_main ? options_.ring_pages : std::max<uint64_t>(options_.ring_pages / 4, 1);
+}
+
 void Observation::Observe(ledger::ThreadRecord* record, uint32_t serial) {
   const auto [it, fresh] = observers_.try_emplace(serial, record);
   ThreadSummary& summary = summaries_[serial];
   summary.tid = record->tid;
   summary.main = record->is_main;
   const OpenOutcome outcome =
-      it->second.Open(*selection_, options_.ring_pages, options_.fault_period);
+      it->second.Open(*selection_, FirstRingPages(*record), options_.fault_period);
   NoteOutcome(outcome, summary);
   const Nanos now = os::MonotonicNanos();
   const Nanos started = clock_.ToNanos(record->start_tsc);  // 0 before the clock has a slope
   summary.started = started == 0 || started > now ? session_started_ : started;
-  summary.unobserved_nanos = now - summary.started;
 }
 
 // A thread that was observed before it called a hook keeps its number and its events.
@@ -74,15 +79,46 @@ void Observation::Adopt(ledger::ThreadRecord* record) {
     Observe(record, serial);
   }
   record->serial.store(serial, std::memory_order_relaxed);
-  record->observed.store(1, std::memory_order_release);
-  FutexWakeAll(record->observed);
-  ThreadSummary& summary = summaries_[serial];
-  summary.name = ReadThreadName(summary.tid);
-  if (record->initial_sp != 0) {
-    attributor_.AddThread(serial, record->initial_sp, record->fs_base, record->is_main);
-    if (!record->is_main) attributor_.NameThread(serial, summary.name);
+  newcomers_.push_back(serial);
+  using ledger::ThreadRecord;
+  const uint32_t before = record->observed.exchange(ThreadRecord::kObserved);
+  if (before == ThreadRecord::kSleeps) FutexWakeAll(record->observed);
+  if (before == ThreadRecord::kNotObserved) NoteMissed(summaries_[serial], record->runs_since_tsc);
+}
+
+// What a thread did before its events were open. Until the clock has a slope, all time is before.
+void Observation::NoteMissed(ThreadSummary& summary, uint64_t since_tsc) {
+  const Nanos now = os::MonotonicNanos();
+  const Nanos since = clock_.ToNanos(since_tsc);
+  summary.unobserved_nanos = now - (since == 0 || since > now ? summary.started : since);
+}
+
+// One that has ended was called what the thread was called that made it, or had a name of its own
+// for less than a tick.
+base::String Observation::NameOf(const ThreadObserver& observer) const {
+  const ledger::ThreadRecord& record = *observer.record();
+  base::String name;
+  if (!observer.has_ended()) name = ReadThreadName(record.tid);
+  const auto creator = summaries_.find(record.creator);
+  return name.empty() && creator != summaries_.end() ? creator->second.name : name;
+}
+
+bool Observation::EnrolNewThreads() {
+  const bool any = !newcomers_.empty();
+  for (const uint32_t serial : newcomers_) {
+    const auto observed = observers_.find(serial);
+    if (observed == observers_.end()) continue;
+    const ledger::ThreadRecord& record = *observed->second.record();
+    ThreadSummary& summary = summaries_[serial];
+    summary.name = NameOf(observed->second);
+    if (record.initial_sp != 0) {
+      attributor_.AddThread(serial, record.initial_sp, record.fs_base, record.is_main);
+      if (!record.is_main) attributor_.NameThread(serial, summary.name);
+    }
+    aggregator_.Thread(serial);
   }
-  aggregator_.Thread(serial);
+  newcomers_.clear();
+  return any;
 }
 
 bool Observation::IsGone(Tid tid) const {
@@ -106,10 +142,23 @@ void Observation::AdoptUnseenThreads() {
   suspects_ = std::move(found);
 }
 
-void Observation::AdoptNewThreads() {
-  ledger::ForEachThread([this](ledger::ThreadRecord* record) {
-    if (record->observed.load(std::memory_order_acquire) == 0) Adopt(record);
-  });
+void Observation::AdoptIfNew(ledger::ThreadRecord* record) {
+  if (record->observed.load(std::memory_order_acquire) != ledger::ThreadRecord::kObserved) {
+    Adopt(record);
+  }
+}
+
+size_t Observation::AdoptNewThreads() {
+  size_t adopted = 0;
+  for (ledger::ThreadRecord* record = ledger::TakeArrivals(); record != nullptr; ++adopted) {
+    AdoptIfNew(std::exchange(record, record->next_arrival));
+  }
+  return adopted;
+}
+
+void Observation::AdoptAllThreads() {
+  ledger::ForEachThread([this](ledger::ThreadRecord* record) { AdoptIfNew(record); });
+  EnrolNewThreads();
 }
 
 bool Observation::ReadRings(base::Vector<PendingSample>& batch, uint64_t tick_nanos) {
@@ -118,6 +167,7 @@ bool Observation::ReadRings(base::Vector<PendingSample>& batch, uint64_t tick_na
     aggregate::Accounting& accounting = aggregator_.Thread(serial).accounting;
     const size_t first = batch.size();
     observer.Read(batch, accounting);
+    if (observer.was_busy()) observer.GrowRing(options_.ring_pages, batch, accounting);
     if (batch.size() > first) {
       observer.BookLosses(accounting, std::span(batch).subspan(first));
       observer.AdaptFaultPeriod(tick_nanos);
@@ -153,9 +203,15 @@ void Observation::Bury(uint32_t serial, ThreadObserver& observer) {
   ledger::ReleaseThread(record);
 }
 
-void Observation::BuryDeadThreads() {
+// Between two full looks the number of tasks tells: the drain thread is one of them.
+void Observation::FindEndedThreads() {
+  if (looks_++ % kFullLook != 0 && os::CountTasks() > observers_.size()) return;
+  for (auto& [serial, observer] : observers_) observer.LookWhetherEnded(pid_);
+}
+
+void Observation::BuryEndedThreads() {
   for (auto it = observers_.begin(); it != observers_.end();) {
-    if (!it->second.WasGone(pid_)) {
+    if (!it->second.has_ended()) {
       ++it;
       continue;
     }
@@ -173,7 +229,7 @@ void Observation::CloseAll() {
     summary.running_before = summary.running_nanos;
     summary.throttled_before = summary.throttled;
     attributor_.RemoveThread(serial);
-    observer.record()->observed.store(0, std::memory_order_release);
+    observer.record()->observed.store(ledger::ThreadRecord::kNotObserved);
   }
   observers_.clear();
 }

@@ -62,8 +62,18 @@ class Observation {
     paranoid_ = paranoid;
   }
 
-  // Opens events for threads that registered since the last call and lets them go on.
-  void AdoptNewThreads();
+  // Opens events for threads that registered since the last call and lets them go on; returns how
+  // many they were. What else is to be known of them waits for EnrolNewThreads.
+  size_t AdoptNewThreads();
+  // The same for every thread that is not observed, after a start or a CloseAll.
+  void AdoptAllThreads();
+
+  // Learns names and stacks of the threads adopted since the last call. Called before samples are
+  // attributed. True if there were any.
+  bool EnrolNewThreads();
+
+  // Whether events open at all, so that a starting thread has something to wait for.
+  bool any_event() const { return engine_.access != nullptr || engine_.minor_faults != nullptr; }
 
   // Opens events for threads that the kernel lists and that called no hook yet: made by clone() or
   // system call, or started before the agent was there (pitfalls P42). A thread is taken when two
@@ -73,8 +83,10 @@ class Observation {
   // Empties every ring into `batch`; true when some ring was over a quarter full.
   bool ReadRings(base::Vector<PendingSample>& batch, uint64_t tick_nanos);
 
-  // Gives back what belonged to threads that ended. Called after their last samples were taken.
-  void BuryDeadThreads();
+  // Marks the threads that have ended. Called before their last samples are read.
+  void FindEndedThreads();
+  // Gives back what belonged to those. Called after their last samples were taken.
+  void BuryEndedThreads();
 
   // Closes every event and ring; the next AdoptNewThreads opens them again.
   void CloseAll();
@@ -94,6 +106,10 @@ class Observation {
 
  private:
   void Adopt(ledger::ThreadRecord* record);
+  void NoteMissed(ThreadSummary& summary, uint64_t since_tsc);
+  void AdoptIfNew(ledger::ThreadRecord* record);
+  base::String NameOf(const ThreadObserver& observer) const;
+  uint64_t FirstRingPages(const ledger::ThreadRecord& record) const;
   uint32_t NumberOf(const ledger::ThreadRecord* record);
   void Observe(ledger::ThreadRecord* record, uint32_t serial);
   bool IsGone(Tid tid) const;
@@ -112,8 +128,11 @@ class Observation {
   int paranoid_ = 2;
   base::OrderedMap<uint32_t, ThreadObserver> observers_;
   base::OrderedMap<uint32_t, ThreadSummary> summaries_;
+  base::Vector<uint32_t> newcomers_;  // adopted, not enrolled yet
   uint32_t last_serial_ = 0;
   base::HashMap<Tid, ledger::ThreadRecord*> unseen_;  // adopted without the thread's doing
+  static constexpr uint64_t kFullLook = 16;
+  uint64_t looks_ = 0;
   base::Vector<Tid> suspects_;                        // found by the last AdoptUnseenThreads
   EngineInUse engine_;
   Nanos next_jitter_ = 0;

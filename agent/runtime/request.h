@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "agent/capture/recorder.h"
+#include "agent/capture/drain_wake.h"
 #include "agent/runtime/raw_thread.h"
 
 namespace memagent::runtime {

@@ -5,10 +5,12 @@
 
 #include "agent/base/private_heap.h"
 #include "agent/base/syscall.h"
+#include "agent/capture/drain_wake.h"
 #include "agent/capture/fatal_signals.h"
 #include "agent/capture/process_events.h"
 #include "agent/capture/real_symbols.h"
 #include "agent/capture/recorder.h"
+#include "agent/capture/thread_start.h"
 #include "agent/ledger/cost_meter.h"
 #include "agent/ledger/shadow_map.h"
 #include "agent/ledger/site_table.h"
@@ -62,10 +64,11 @@ void WaitReady(uint32_t stage, uint64_t millis) {
 // `stage`: how far the drain thread must be before the host goes on.
 void StartDrain(uint32_t stage) {
   control.ready.store(0);
+  capture::SetStartsAwaited(!settings.under_valgrind);  // until the drain thread knows better
   const long tid =
       settings.under_valgrind ? -ENOSYS : StartRawThread(RunDrain, &control, control.drain_tid);
-  capture::SetDrainRunning(tid > 0);
-  if (tid > 0) WaitReady(stage, 50);
+  if (tid <= 0) return capture::SetStartsAwaited(false);
+  WaitReady(stage, 50);
 }
 
 void Nap() {
@@ -189,7 +192,8 @@ void AfterForkInChild() {
   ledger::InheritLiveBlocks();
   ledger::thread_state.record = nullptr;
   base::HeapReset();
-  capture::SetDrainRunning(false);
+  capture::SetStartsAwaited(false);
+  capture::ForgetExpectedThreads();
   control.pid = Pid();
   control.forked = true;
   control.drain_tid.store(0);

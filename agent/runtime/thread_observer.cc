@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "agent/base/syscall.h"
+#include "agent/os/machine.h"
 
 namespace memagent::runtime {
 namespace {
@@ -40,7 +42,7 @@ const capture::EventAttempt* ThreadObserver::OpenFirst(const capture::EventLadde
 }
 
 bool ThreadObserver::MapRing(uint64_t pages, OpenOutcome& outcome) {
-  const Event& owner = access_.fd.valid() ? access_ : minor_;
+  const Event& owner = RingOwner();
   if (!owner.fd.valid()) return false;
   for (; pages >= 1; pages /= 2) {
     const long result = ring_.Map(owner.fd.get(), pages);
@@ -55,14 +57,17 @@ bool ThreadObserver::MapRing(uint64_t pages, OpenOutcome& outcome) {
   return false;
 }
 
-const capture::EventAttempt* ThreadObserver::OpenFaults(const capture::EventLadder& ladder,
-                                                        Event& event) {
-  int error = 0;
-  const capture::EventAttempt* opened = OpenFirst(ladder, event, error);
-  if (opened == nullptr || !ring_.mapped()) return opened;
-  if (os::RedirectPerfOutput(event.fd.get(), access_.fd.get()) == 0) return opened;
-  event.fd.Reset();
-  return nullptr;
+bool ThreadObserver::RedirectTo(const Event& owner) {
+  for (const Event* event : {&access_, &minor_}) {
+    if (event == &owner || !event->fd.valid()) continue;
+    if (os::RedirectPerfOutput(event->fd.get(), owner.fd.get()) != 0) return false;
+  }
+  return true;
+}
+
+void ThreadObserver::CloseAll() {
+  for (Event* event : {&access_, &minor_, &major_}) event->fd.Reset();
+  ring_.Unmap();
 }
 
 OpenOutcome ThreadObserver::Open(const capture::EventSelection& selection, uint64_t ring_pages,
@@ -70,24 +75,45 @@ OpenOutcome ThreadObserver::Open(const capture::EventSelection& selection, uint6
   OpenOutcome outcome;
   adapt_faults_ = fault_period == 0;
   fault_period_ = std::max<uint64_t>(fault_period, 1);
+  major_ladder_ = &selection.major_faults;
+  int ignored = 0;
+  outcome.minor = OpenFirst(selection.minor_faults, minor_, ignored);
+  if (outcome.minor != nullptr) OpenFirst(*major_ladder_, major_, ignored);
   outcome.access = OpenFirst(selection.access, access_, outcome.error);
-  if (outcome.access != nullptr && !MapRing(ring_pages, outcome)) {
-    access_.fd.Reset();
-    outcome.access = nullptr;
-    return outcome;  // a fault ring would not fit either
-  }
-  if (ring_.mapped()) outcome.error = 0;
-  outcome.minor = OpenFaults(selection.minor_faults, minor_);
-  if (!ring_.mapped() && !MapRing(ring_pages, outcome)) {
-    minor_.fd.Reset();
-    outcome.minor = nullptr;
+  if (!MapRing(ring_pages, outcome) || !RedirectTo(RingOwner())) {
+    CloseAll();
+    outcome.access = outcome.minor = nullptr;
     return outcome;
   }
-  if (access_.fd.valid()) OpenFaults(selection.major_faults, major_);
+  if (outcome.access != nullptr) outcome.error = 0;
   for (Event* event : {&access_, &minor_, &major_}) {
     if (event->fd.valid()) os::EnablePerfEvent(event->fd.get());
   }
   return outcome;
+}
+
+// For a moment no event for major faults is enabled: they are a matter of milliseconds of reading
+// from a disk.
+void ThreadObserver::GrowRing(uint64_t pages, base::Vector<PendingSample>& batch,
+                              aggregate::Accounting& accounting) {
+  if (!can_grow_ || !major_.fd.valid() || ring_.data_bytes() >= pages * os::PageBytes()) return;
+  Event owner;
+  int error = 0;
+  os::PerfRing ring;
+  can_grow_ = OpenFirst(*major_ladder_, owner, error) != nullptr &&
+              ring.Map(owner.fd.get(), pages) == 0 && RedirectTo(owner);
+  if (!can_grow_) {
+    RedirectTo(major_);
+    ring.Unmap();
+    return;
+  }
+  os::DisablePerfEvent(major_.fd.get());
+  os::EnablePerfEvent(owner.fd.get());
+  Read(batch, accounting);
+  lost_by_closed_ += NewlyLost(major_);
+  ring_.Unmap();
+  ring_ = ring;
+  major_ = std::move(owner);
 }
 
 ThreadObserver::Event* ThreadObserver::EventWithId(uint64_t id) {
@@ -145,7 +171,8 @@ uint64_t ThreadObserver::NewlyLost(Event& event) {
 
 void ThreadObserver::BookLosses(aggregate::Accounting& accounting, std::span<PendingSample> fresh) {
   accounting.DropSamples(DropReason::kRingLost, NewlyLost(access_));
-  const uint64_t lost_faults = NewlyLost(minor_) + NewlyLost(major_);
+  const uint64_t lost_faults =
+      NewlyLost(minor_) + NewlyLost(major_) + std::exchange(lost_by_closed_, 0);
   if (lost_faults == 0) return;
   accounting.DropFaults(DropReason::kRingLost, lost_faults);
   const auto is_fault = [](const PendingSample& sample) { return sample.is_fault; };
@@ -176,10 +203,8 @@ void ThreadObserver::JitterPeriod(uint64_t nominal, uint64_t random) {
   os::SetPerfPeriod(access_.fd.get(), nominal - span / 2 + (span == 0 ? 0 : random % span));
 }
 
-bool ThreadObserver::WasGone(int32_t pid) {
-  const bool before = gone_;
-  gone_ = base::Syscall(SYS_tgkill, pid, record_->tid, 0) == -ESRCH;
-  return before && gone_;
+void ThreadObserver::LookWhetherEnded(int32_t pid) {
+  ended_ = base::Syscall(SYS_tgkill, pid, record_->tid, 0) == -ESRCH;
 }
 
 }  // namespace memagent::runtime

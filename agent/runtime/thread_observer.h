@@ -1,9 +1,13 @@
 // The perf events of one host thread: opened by the drain thread for the thread's id, in the drain
 // thread's own descriptor table, so that the host sees no descriptor and makes no system call.
 //
-//   access event (cpu-clock, ...) --+
-//   minor faults  --SET_OUTPUT------+--> one ring --> PendingSamples
-//   major faults  --SET_OUTPUT------+
+//   access event (cpu-clock, ...) --SET_OUTPUT--+
+//   minor faults                  --SET_OUTPUT--+--> one ring --> PendingSamples
+//   major faults                  ---- mmap ----+
+//
+// Mapping a ring of 32 pages takes 40 to 50 us, one of 8 pages 20, and a starting thread waits for
+// it: so a ring begins small and is replaced by one of full size when it fills fast. That is why the
+// rarest event owns it: only an event without a mapping of its own can be moved to another ring.
 //
 // Calling thread: the drain thread.
 #ifndef MEMAGENT_AGENT_RUNTIME_THREAD_OBSERVER_H_
@@ -42,11 +46,16 @@ class ThreadObserver {
   ~ThreadObserver() { ring_.Unmap(); }
 
   // `fault_period` 0 means adaptive. A ring too big for the locked-memory allowance is halved.
+  // `selection` outlives the observer.
   OpenOutcome Open(const capture::EventSelection& selection, uint64_t ring_pages,
                    uint64_t fault_period);
 
   // Appends what the ring holds to `batch`; broken records go to `accounting`.
   void Read(base::Vector<PendingSample>& batch, aggregate::Accounting& accounting);
+
+  // Moves to a ring of `pages`, if that is more; what the old one holds goes to `batch`.
+  void GrowRing(uint64_t pages, base::Vector<PendingSample>& batch,
+                aggregate::Accounting& accounting);
 
   // Books what the kernel lost since the last call, event by event, and spreads lost page faults
   // over those of this `batch` that came from this thread (from index `first`).
@@ -59,9 +68,9 @@ class ThreadObserver {
   // A fixed interval can lock onto a loop: the next period is the nominal one +-1/16.
   void JitterPeriod(uint64_t nominal, uint64_t random);
 
-  // The kernel says that the thread is gone, and said so at an earlier call already: what the
-  // thread left in its rings has been read in between.
-  bool WasGone(int32_t pid);
+  // Asks the kernel whether the thread has ended. What it left in its rings is still to be read.
+  void LookWhetherEnded(int32_t pid);
+  bool has_ended() const { return ended_; }
 
   // Time the access event was enabled and running, refreshed by BookLosses.
   uint64_t enabled_nanos() const { return counts_.enabled_nanos; }
@@ -86,8 +95,11 @@ class ThreadObserver {
 
   const capture::EventAttempt* OpenFirst(const capture::EventLadder& ladder, Event& event,
                                          int& error);
-  const capture::EventAttempt* OpenFaults(const capture::EventLadder& ladder, Event& event);
+  // The event whose ring all write to.
+  Event& RingOwner() { return major_.fd.valid() ? major_ : minor_.fd.valid() ? minor_ : access_; }
   bool MapRing(uint64_t pages, OpenOutcome& outcome);
+  void CloseAll();
+  bool RedirectTo(const Event& owner);
   void Take(std::span<const uint8_t> bytes, base::Vector<PendingSample>& batch,
             aggregate::Accounting& accounting);
   Event* EventWithId(uint64_t id);
@@ -98,7 +110,10 @@ class ThreadObserver {
   Event access_;
   Event minor_;
   Event major_;
+  const capture::EventLadder* major_ladder_ = nullptr;
   os::PerfRing ring_;
+  bool can_grow_ = true;
+  uint64_t lost_by_closed_ = 0;  // lost records of an event that a GrowRing closed
   os::PerfCounts counts_;
   uint64_t throttled_ = 0;
   uint64_t fault_period_ = 1;
@@ -106,7 +121,7 @@ class ThreadObserver {
   bool adapt_faults_ = false;
   uint64_t faults_this_tick_ = 0;
   bool was_busy_ = false;
-  bool gone_ = false;
+  bool ended_ = false;
 };
 
 }  // namespace memagent::runtime

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "agent/capture/recorder.h"
+#include "agent/capture/thread_start.h"
 #include "agent/ledger/thread_state.h"
 #include "agent/os/tsc.h"
 
@@ -66,7 +67,8 @@ HostThreads::HostThreads(uint32_t count, uint32_t rounds, Truth& truth, Graveyar
 void HostThreads::Run(uint32_t index, uint32_t rounds) {
   Mailbox& mine = *mailboxes_[index];
   Mailbox& next = *mailboxes_[(index + 1) % mailboxes_.size()];
-  capture::RecordThreadStart();
+  capture::ExpectThread();
+  capture::RecordThreadStart(ledger::kUnnumbered);
   uint64_t random = index + 1;
   for (uint32_t i = 0; i < rounds; ++i) {
     random = random * 6364136223846793005u + 1442695040888963407u;  // Knuth's MMIX generator

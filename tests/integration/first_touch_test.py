@@ -20,8 +20,11 @@ def check(folder, threads, pages):
             assert tid in found, f'first toucher {touch} is none of the threads'
             assert harness.plain_name(touch['function']) == truth['code'], f'touched in {touch["function"]}'
             found[tid] += touch['faults']
-    print(f'expected {expected}\nfound    {found}\nfaults {parsed["faults"]}')
-    assert found == expected
+    # On a crowded machine a thread may run before its events are open: then it says so.
+    late = {thread['tid'] for thread in parsed['threads'] if thread['unobserved_ns'] > 0}
+    print(f'expected {expected}\nfound    {found}\nfaults {parsed["faults"]}, {len(late)} threads late')
+    assert all(count == expected[tid] or (tid in late and count < expected[tid])
+               for tid, count in found.items())
 
 
 @case
