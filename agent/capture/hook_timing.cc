@@ -62,40 +62,38 @@ StackCache* CacheOfThread() {
 }
 
 // Finds the stack once more than the hook does, first, and counts it once.
-void TimeStack(void* block, size_t size, const FrameStart& caller, StackCache& cache,
-               uint32_t weight) {
+void TimeStack(void* block, size_t size, HookFrame frame, StackCache& cache, uint32_t weight) {
   const CaptureCounts before = CountsOf(cache);
-  const Timing timing = Time([&] { CaptureStack(caller, &cache); });
+  const Timing timing = Time([&] { CaptureStack(frame.Caller(), &cache); });
   const CaptureCounts after = CountsOf(cache);
   const bool missed = after.misses != before.misses;
   if (!missed) {
     Book(CostKind::kStackHit, timing, weight);
     SetCounts(cache, before);
   }
-  RecordAllocation(block, size, caller);
+  RecordAllocation(block, size, frame);
   if (missed) SetCounts(cache, after);
 }
 
 // Walks of new stacks are timed where they happen (stack_capture.cc), many more of them than here.
-void TimeWhole(void* block, size_t size, const FrameStart& caller, StackCache& cache,
-               uint32_t weight) {
+void TimeWhole(void* block, size_t size, HookFrame frame, StackCache& cache, uint32_t weight) {
   const uint64_t misses = CountsOf(cache).misses;
-  const Timing timing = Time([&] { RecordAllocation(block, size, caller); });
+  const Timing timing = Time([&] { RecordAllocation(block, size, frame); });
   if (CountsOf(cache).misses == misses) return Book(CostKind::kAllocation, timing, weight);
   MeterOf(CostKind::kAllocation).AddUntimed(weight);
 }
 
 }  // namespace
 
-[[gnu::cold]] void TimeAllocation(void* block, size_t size, const FrameStart& caller) {
+[[gnu::cold]] void TimeAllocation(void* block, size_t size, HookFrame frame) {
   const TimedHook hook;
   StackCache* cache = CacheOfThread();
-  if (cache == nullptr) return RecordAllocation(block, size, caller);
+  if (cache == nullptr) return RecordAllocation(block, size, frame);
   if (ledger::thread_state.countdown % kStackTurns != 0) {
-    return TimeWhole(block, size, caller, *cache, hook.weight());
+    return TimeWhole(block, size, frame, *cache, hook.weight());
   }
   MeterOf(CostKind::kAllocation).AddUntimed(hook.weight());
-  TimeStack(block, size, caller, *cache, hook.weight());
+  TimeStack(block, size, frame, *cache, hook.weight());
 }
 
 [[gnu::cold]] ReallocUndo TimeFree(void* block) {

@@ -11,7 +11,7 @@
 namespace memagent::capture {
 
 // What RecordAllocation and RecordReallocStart do, timed.
-void TimeAllocation(void* block, size_t size, const FrameStart& caller);
+void TimeAllocation(void* block, size_t size, HookFrame hook);
 ReallocUndo TimeFree(void* block);
 
 // CPU time of a starting thread between construction and destruction, of one thread in eight: the

@@ -9,13 +9,13 @@
 namespace memagent::capture {
 namespace {
 
-inline void* Recorded(void* block, size_t size, const FrameStart& caller) {
+inline void* Recorded(void* block, size_t size, HookFrame caller) {
   if (__builtin_expect(block != nullptr, 1)) RecordAllocation(block, size, caller);
   return block;
 }
 
 // realloc of a bootstrap block: it stays where it is for ever, its contents move.
-void* MoveOutOfBootstrap(void* block, size_t size, const FrameStart& caller) {
+void* MoveOutOfBootstrap(void* block, size_t size, HookFrame caller) {
   void* fresh = RealReady() ? real.malloc(size) : BootstrapAllocate(size, 16);
   if (fresh == nullptr) return nullptr;
   const size_t old_size = BootstrapBlockSize(block);
@@ -23,7 +23,7 @@ void* MoveOutOfBootstrap(void* block, size_t size, const FrameStart& caller) {
   return RealReady() ? Recorded(fresh, size, caller) : fresh;
 }
 
-void* Reallocate(void* block, size_t size, const FrameStart& caller) {
+void* Reallocate(void* block, size_t size, HookFrame caller) {
   if (__builtin_expect(IsBootstrapBlock(block), 0)) return MoveOutOfBootstrap(block, size, caller);
   if (!RealReady()) return BootstrapAllocate(size, 16);
   const ReallocUndo undo = block != nullptr ? RecordReallocStart(block) : ReallocUndo{};
@@ -40,7 +40,7 @@ void* OutOfMemory() {
 }
 
 // For functions that glibc makes of realloc or lacks: what a call of the program's own would do.
-void* ReallocateAsProgram(void* block, size_t size, const FrameStart& caller) {
+void* ReallocateAsProgram(void* block, size_t size, HookFrame caller) {
   if (RealReady() && heap_ahead.realloc != nullptr) return heap_ahead.realloc(block, size);
   return Reallocate(block, size, caller);
 }

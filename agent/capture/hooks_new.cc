@@ -30,7 +30,7 @@ bool RecordsNew() { return NewBypassesMalloc(); }
 }
 
 // malloc or aligned_alloc, the program's: what is ahead of ours records itself, or nobody does.
-void* AllocateAsProgram(size_t size, size_t alignment, const FrameStart& caller) {
+void* AllocateAsProgram(size_t size, size_t alignment, HookFrame caller) {
   const bool plain = alignment <= kMallocAlignment;
   const size_t padded = (size + alignment - 1) & ~(alignment - 1);
   if (heap_ahead.malloc != nullptr && plain) return heap_ahead.malloc(size);
@@ -44,7 +44,7 @@ void* AllocateAsProgram(size_t size, size_t alignment, const FrameStart& caller)
 
 // What libstdc++'s operator new does, where there is none to call.
 void* NewOnMalloc(size_t size, size_t alignment, bool may_fail, const char* symbol,
-                  const FrameStart& caller) {
+                  HookFrame caller) {
   if (size == 0) size = 1;
   void* block = RealReady() ? AllocateAsProgram(size, alignment, caller) : nullptr;
   if (block == nullptr && !may_fail) return NewOfLibrary(symbol, size, alignment);
@@ -52,7 +52,7 @@ void* NewOnMalloc(size_t size, size_t alignment, bool may_fail, const char* symb
 }
 
 // The allocator's operator new may have come through malloc after all: then the block is known.
-inline void* RecordedNew(void* block, size_t size, const FrameStart& caller) {
+inline void* RecordedNew(void* block, size_t size, HookFrame caller) {
   ledger::Block known;
   if (block != nullptr && !ledger::FindBlock(reinterpret_cast<uint64_t>(block), known)) {
     RecordAllocation(block, size, caller);

@@ -3,6 +3,7 @@
 #include "agent/base/syscall.h"
 #include "agent/capture/drain_wake.h"
 #include "agent/capture/hook_timing.h"
+#include "agent/capture/stack_cache.h"
 #include "agent/ledger/cost_meter.h"
 #include "agent/ledger/site_table.h"
 #include "agent/ledger/thread_state.h"
@@ -23,7 +24,11 @@ constinit std::atomic<uint32_t> unloads{0};
   const auto sp = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
   ThreadRecord* record = ledger::RegisterThread(tid, is_main, sp);
   if (record == nullptr) return nullptr;
-  if (record->stack_cache == nullptr) record->stack_cache = CreateStackCache();
+  if (record->stack_cache == nullptr) {
+    record->stack_cache = CreateStackCache();
+  } else {
+    TakeOverStackCache(*static_cast<StackCache*>(record->stack_cache));
+  }
   ledger::thread_state.record = record;
   const ledger::SampleGap gap = ledger::NextSampleGap(true);
   ledger::thread_state.countdown = gap.hooks;
@@ -31,10 +36,19 @@ constinit std::atomic<uint32_t> unloads{0};
   return record;
 }
 
-SiteId SiteOf(ThreadRecord& thread, RegionKind kind, const FrameStart& caller) {
-  const StackId stack = CaptureStack(caller, static_cast<StackCache*>(thread.stack_cache));
+[[gnu::noinline]] SiteId SiteOf(ThreadRecord& thread, RegionKind kind, StackId stack) {
   const SiteId site = ledger::SiteOfStack(kind, stack);
   if (site == SiteId::kUnknown) thread.untracked.Add(UntrackedReason::kSiteTableFull);
+  return site;
+}
+
+// A stack that was seen before is kept with its site.
+[[gnu::always_inline]] inline SiteId HeapSiteOf(ThreadRecord& thread, const FrameStart& caller) {
+  const CapturedStack captured = Capture(caller, static_cast<StackCache*>(thread.stack_cache));
+  if (captured.note != nullptr && *captured.note != 0) [[likely]]
+    return SiteId{*captured.note};
+  const SiteId site = SiteOf(thread, RegionKind::kHeap, captured.stack);
+  if (captured.note != nullptr) *captured.note = static_cast<uint32_t>(site);
   return site;
 }
 
@@ -58,6 +72,26 @@ void PushHistory(ThreadRecord& thread, const ledger::Displaced& displaced) {
                                                      ledger::InsertResult result) {
   thread.untracked.Add(result == ledger::InsertResult::kOccupied ? UntrackedReason::kSlotCollision
                                                                  : UntrackedReason::kOutOfMemory);
+}
+
+[[gnu::noinline]] void Insert(ThreadRecord& thread, uint64_t start, uint64_t size, SiteId site,
+                              ledger::EventTime now) {
+  ledger::Displaced displaced;
+  const ledger::InsertResult result = ledger::InsertBlock(start, size, site, now, displaced);
+  if (result != ledger::InsertResult::kOk) CountRefusedInsert(thread, result);
+  if (displaced.missed_free) CountMissedFree(thread, displaced);
+  if (displaced.count > 0) PushHistory(thread, displaced);
+}
+
+[[gnu::noinline]] bool Erase(ThreadRecord& thread, uint64_t start, ledger::EventTime now,
+                             ledger::Block& block) {
+  ledger::Displaced displaced;
+  if (!ledger::EraseBlock(start, now, block, displaced)) {
+    thread.untracked.Add(UntrackedReason::kForeignFree);
+    return false;
+  }
+  if (displaced.count > 0) PushHistory(thread, displaced);
+  return true;
 }
 
 void PushRegion(ThreadRecord& thread, const ledger::RegionEvent& event) {
@@ -84,8 +118,33 @@ void RecordRegion(ledger::RegionEvent event, const FrameStart& caller) {
   if (!guard.entered()) return CountReentrant();
   ThreadRecord* thread = CurrentThread();
   if (thread == nullptr) return;
-  event.site = SiteOf(*thread, event.region, caller);
+  event.site = SiteOf(*thread, event.region,
+                      CaptureStack(caller, static_cast<StackCache*>(thread->stack_cache)));
   PushRegion(*thread, event);
+}
+
+// Takes the block that starts at `block` out of the index.
+[[gnu::always_inline]] inline bool EraseRecorded(void* block, ledger::Block& erased) {
+  if (!Recording()) return false;
+  HookGuard guard;
+  if (!guard.entered()) {
+    CountReentrant();
+    return false;
+  }
+  ThreadRecord* thread = CurrentThread();
+  if (thread == nullptr) return false;
+  if (IsToBeTimed()) [[unlikely]] {
+    const ReallocUndo undo = TimeFree(block);
+    erased = undo.block;
+    return undo.erased;
+  }
+  const auto start = reinterpret_cast<uint64_t>(block);
+  const ledger::EventTime now = ledger::HookTime(thread->clock);
+  if (!ledger::TryEraseBlock(start, now, erased) && !Erase(*thread, start, now, erased)) {
+    return false;
+  }
+  thread->counters.CountFree(erased.site, erased.size);
+  return true;
 }
 
 }  // namespace
@@ -98,46 +157,30 @@ ThreadRecord* CurrentThread() {
   return __builtin_expect(record != nullptr, 1) ? record : AdoptThread();
 }
 
-void RecordAllocation(void* block, size_t size, const FrameStart& caller) {
+void RecordAllocation(void* block, size_t size, HookFrame hook) {
   if (!Recording()) return;
   HookGuard guard;
   if (!guard.entered()) return CountReentrant();
   ThreadRecord* thread = CurrentThread();
   if (thread == nullptr) return;
-  if (IsToBeTimed()) [[unlikely]] return TimeAllocation(block, size, caller);
-  const SiteId site = SiteOf(*thread, RegionKind::kHeap, caller);
+  if (IsToBeTimed()) [[unlikely]]
+    return TimeAllocation(block, size, hook);
+  const SiteId site = HeapSiteOf(*thread, hook.Caller());
   if (site == SiteId::kUnknown) return;
   thread->counters.CountAllocation(site, size);
-  ledger::Displaced displaced;
-  const ledger::InsertResult result = ledger::InsertBlock(reinterpret_cast<uint64_t>(block), size,
-                                                          site, ledger::Now(), displaced);
-  if (result != ledger::InsertResult::kOk) CountRefusedInsert(*thread, result);
-  if (displaced.missed_free) CountMissedFree(*thread, displaced);
-  if (displaced.count > 0) PushHistory(*thread, displaced);
+  const auto start = reinterpret_cast<uint64_t>(block);
+  const ledger::EventTime now = ledger::HookTime(thread->clock);
+  if (!ledger::TryInsertBlock(start, size, site, now)) Insert(*thread, start, size, site, now);
 }
 
-bool RecordFree(void* block) { return RecordReallocStart(block).erased; }
+bool RecordFree(void* block) {
+  ledger::Block erased;
+  return EraseRecorded(block, erased);
+}
 
 ReallocUndo RecordReallocStart(void* block) {
   ReallocUndo undo;
-  if (!Recording()) return undo;
-  HookGuard guard;
-  if (!guard.entered()) {
-    CountReentrant();
-    return undo;
-  }
-  ThreadRecord* thread = CurrentThread();
-  if (thread == nullptr) return undo;
-  if (IsToBeTimed()) [[unlikely]] return TimeFree(block);
-  ledger::Displaced displaced;
-  undo.erased = ledger::EraseBlock(reinterpret_cast<uint64_t>(block), ledger::Now(), undo.block,
-                                   displaced);
-  if (!undo.erased) {
-    thread->untracked.Add(UntrackedReason::kForeignFree);
-    return undo;
-  }
-  thread->counters.CountFree(undo.block.site, undo.block.size);
-  if (displaced.count > 0) PushHistory(*thread, displaced);
+  undo.erased = EraseRecorded(block, undo.block);
   return undo;
 }
 

@@ -20,7 +20,7 @@ namespace memagent::capture {
 void SetRecording(bool on);
 bool Recording();
 
-void RecordAllocation(void* block, size_t size, const FrameStart& caller);
+void RecordAllocation(void* block, size_t size, HookFrame hook);
 
 // The block that starts at `block` is about to be freed. False when it is not a known live block.
 bool RecordFree(void* block);

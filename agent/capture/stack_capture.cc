@@ -4,8 +4,7 @@
 #include <new>
 
 #include "agent/base/arena.h"
-#include "agent/capture/stack_memory.h"
-#include "agent/capture/stack_shape.h"
+#include "agent/capture/stack_cache.h"
 #include "agent/capture/unwind_table.h"
 #include "agent/ledger/cost_meter.h"
 #include "agent/os/tsc.h"
@@ -13,48 +12,10 @@
 namespace memagent::capture {
 namespace {
 
-// Written by one thread, read by any: a plain load and store, no locked instruction.
-class Counter {
- public:
-  void Add(uint64_t n) {
-    value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
-  }
-  void Set(uint64_t n) { value_.store(n, std::memory_order_relaxed); }
-  uint64_t Read() const { return value_.load(std::memory_order_relaxed); }
-
- private:
-  std::atomic<uint64_t> value_{0};
-};
-
 // Captures without a cache.
 constinit std::atomic<uint64_t> uncached_misses{0};
 constinit std::atomic<uint64_t> uncached_cut{0};
 constinit std::atomic<uint64_t> uncached_uncovered{0};
-
-}  // namespace
-
-struct StackCache {
-  uint64_t generation = 0;
-  ShapeCache shapes;
-  Counter hits;
-  Counter misses;
-  Counter cut;
-  Counter uncovered;
-  StackCache* next = nullptr;  // all caches, for the statistics
-  ProvenPages pages = {};
-  WalkTrail trail;
-  uintptr_t pcs[kMaxStackDepth];
-  // The last stack that was walked, outermost frame first, with its nodes.
-  struct Interned {
-    uintptr_t pc;
-    StackId node;
-  };
-  Interned interned[kMaxStackDepth];
-  size_t interned_count = 0;
-  bool interned_cut = false;
-};
-
-namespace {
 
 constinit std::atomic<StackCache*> all_caches{nullptr};
 
@@ -82,9 +43,31 @@ void CountUncached(const WalkResult& walk) {
   uncached_uncovered.fetch_add(walk.uncovered, std::memory_order_relaxed);
 }
 
+// New rules, or another thread: nothing that is remembered is valid.
+[[gnu::noinline, gnu::cold]] void StartOver(StackCache& cache, uint64_t generation) {
+  cache.generation = generation;
+  cache.shapes.Forget();
+  cache.interned_count = 0;
+  cache.pages = {};
+  cache.pages.thread_pointer = ThreadPointer();
+}
+
+CapturedStack WalkAndRemember(const FrameStart& start, StackCache& cache) {
+  StackReader reader(start.sp, &cache.pages);
+  const WalkResult walk = WalkStack(start, reader, {cache.pcs, kMaxStackDepth}, &cache.trail);
+  const StackId stack = InternWalked(cache, walk);
+  cache.misses.Add(1);
+  cache.cut.Add(walk.cut ? 1 : 0);
+  cache.uncovered.Add(walk.uncovered);
+  Shape* shape = cache.shapes.Insert(start, cache.trail, cache.pages, stack, walk.cut);
+  return {stack, shape == nullptr ? nullptr : &shape->note};
+}
+
+}  // namespace
+
 // Without a cache to write 128 addresses to, the stack is walked once for every 32 frames,
 // outermost first: the host's stack is not ours to fill.
-[[gnu::noinline]] StackId CaptureUncached(const FrameStart& start) {
+CapturedStack CaptureUncached(FrameStart start) {
   constexpr size_t kChunk = 32;
   uintptr_t pcs[kChunk];
   StackId stack = StackId::kNone;
@@ -100,40 +83,21 @@ void CountUncached(const WalkResult& walk) {
     for (size_t i = walk.depth; i > begin; --i) stack = InternFrame(stack, pcs[(i - 1) % kChunk]);
     end = begin;
   }
-  return stack;
+  return {stack, nullptr};
 }
 
-StackId WalkAndRemember(const FrameStart& start, StackCache& cache) {
-  StackReader reader(start.sp, &cache.pages);
-  const WalkResult walk = WalkStack(start, reader, {cache.pcs, kMaxStackDepth}, &cache.trail);
-  const StackId stack = InternWalked(cache, walk);
-  cache.misses.Add(1);
-  cache.cut.Add(walk.cut ? 1 : 0);
-  cache.uncovered.Add(walk.uncovered);
-  cache.shapes.Insert(start, cache.trail, cache.pages, stack, walk.cut);
-  return stack;
-}
-
-// One walk in four is timed (ledger/cost_meter.h); the top bits of the product are as good as random.
-[[gnu::noinline]] StackId CaptureMiss(const FrameStart& start, StackCache& cache) {
+// One walk in four is timed (ledger/cost_meter.h); the top bits of the product are as good as
+// random.
+CapturedStack CaptureMiss(FrameStart start, StackCache& cache) {
+  const uint64_t generation = UnwindGeneration();
+  if (cache.generation != generation) StartOver(cache, generation);
   constexpr uint32_t kTimedOneIn = 4;
   if (cache.misses.Read() * 0x9e3779b97f4a7c15u >> 62 != 0) return WalkAndRemember(start, cache);
   const uint64_t before = os::ReadTsc();
-  const StackId stack = WalkAndRemember(start, cache);
+  const CapturedStack captured = WalkAndRemember(start, cache);
   ledger::MeterOf(ledger::CostKind::kStackMiss).AddLong(os::ReadTsc() - before, kTimedOneIn);
-  return stack;
+  return captured;
 }
-
-// New rules, or another thread: nothing remembered is valid.
-[[gnu::noinline, gnu::cold]] void StartOver(StackCache& cache, uint64_t generation) {
-  cache.generation = generation;
-  cache.shapes.Forget();
-  cache.interned_count = 0;
-  cache.pages = {};
-  cache.pages.thread_pointer = ThreadPointer();
-}
-
-}  // namespace
 
 StackCache* CreateStackCache() {
   void* memory = base::ArenaAllocate(sizeof(StackCache), 64);
@@ -147,20 +111,10 @@ StackCache* CreateStackCache() {
   return cache;
 }
 
+void TakeOverStackCache(StackCache& cache) { cache.generation = StackCache::kNoGeneration; }
+
 StackId CaptureStack(const FrameStart& start, StackCache* cache) {
-  if (cache == nullptr) [[unlikely]]
-    return CaptureUncached(start);
-  const uint64_t generation = UnwindGeneration();
-  if (cache->generation != generation || cache->pages.thread_pointer != ThreadPointer())
-      [[unlikely]] {
-    StartOver(*cache, generation);
-  }
-  if (const Shape* shape = cache->shapes.Find(start)) [[likely]] {
-    cache->hits.Add(1);
-    cache->cut.Add(shape->cut ? 1 : 0);
-    return shape->stack;
-  }
-  return CaptureMiss(start, *cache);
+  return Capture(start, cache).stack;
 }
 
 CaptureCounts CountsOf(const StackCache& cache) {

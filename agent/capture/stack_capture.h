@@ -26,6 +26,9 @@ StackCache* CreateStackCache();
 // may be null: slower, same answer.
 StackId CaptureStack(const FrameStart& start, StackCache* cache);
 
+// The owner of the cache is gone: the calling thread may use it.
+void TakeOverStackCache(StackCache& cache);
+
 // To be called before and after dlclose, and after dlopen where it is known: rules and shapes
 // are forgotten by all threads. Lock-free. Calling thread: any.
 void FlushStackCaches();

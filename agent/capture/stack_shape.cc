@@ -1,8 +1,7 @@
 #include "agent/capture/stack_shape.h"
 
-#include <array>
+#include <algorithm>
 #include <cstring>
-#include <initializer_list>
 #include <span>
 
 #include "agent/base/arena.h"
@@ -11,83 +10,54 @@ namespace memagent::capture {
 namespace {
 
 // Tables of one thread: 64 KiB to start with, then 256 KiB, then 1 MiB. Of these an eighth is
-// leaves (64 bytes each) and a sixteenth is ways, the rest holds about 150 bytes per shape.
+// leaves (64 bytes each) and a sixteenth is sets, the rest holds about 200 bytes per shape.
 constexpr unsigned kFirstLog2Leaves = 7;
 constexpr unsigned kLastLog2Leaves = 11;
 constexpr unsigned kGrowthLog2 = 2;
 constexpr size_t kBytesPerLeaf = 512;
-constexpr size_t kWaysPerLeaf = 4;
 
-constexpr unsigned kWordBits = 48;
-constexpr uint64_t kWordMask = (uint64_t{1} << kWordBits) - 1;
-constexpr uint64_t kMaxDelta = 0xffff;
+constexpr uint64_t kMaxPlace = ~uint32_t{0};
+constexpr uint64_t kMaxProbe = 0xffff;
 
 constexpr size_t TableBytes(unsigned log2_leaves) { return kBytesPerLeaf << log2_leaves; }
 
-constexpr uint64_t kMix = 0x9e3779b97f4a7c15;
-
-// One unrelated multiplier for each probe: the two return addresses of a two-way branch often
-// differ by the same distance on every level, so related multipliers would collide.
-constexpr std::array<uint64_t, ShapeLeaf::kMaxProbes> MakeMultipliers() {
-  std::array<uint64_t, ShapeLeaf::kMaxProbes> result{};
-  uint64_t state = kMix;
-  for (uint64_t& multiplier : result) {
-    state = (state ^ state >> 29) * uint64_t{0xbf58476d1ce4e5b9};
-    multiplier = state | 1;
-  }
-  return result;
-}
-constexpr auto kMultipliers = MakeMultipliers();
-
-uint64_t HashStart(const FrameStart& start) {
-  const uint64_t hash = (start.pc * kMix) ^ (start.sp * uint64_t{0xff51afd7ed558ccd});
-  return hash ^ hash >> 32;
-}
-
-uint64_t HashProbes(const FrameStart& start, const ShapeLeaf& leaf, uint64_t hash) {
-  for (uint32_t i = 0; i < leaf.probe_count; ++i) {
-    hash += LoadWord(start.sp + leaf.probes[i] * uintptr_t{8}) * kMultipliers[i];
-  }
-  hash *= kMix;
-  return hash ^ hash >> 32;
-}
-
-__attribute__((no_sanitize("address", "thread", "undefined"))) bool Matches(
-    const Shape& shape, const FrameStart& start) {
-  if (((shape.pc ^ start.pc) | (shape.sp ^ start.sp) | ((shape.fp ^ start.fp) & shape.fp_mask)) !=
-      0) {
-    return false;
-  }
-  const auto* slot = reinterpret_cast<const volatile uint64_t*>(start.sp);
-  const uint64_t* const end = shape.words() + shape.word_count;
-  for (const uint64_t* word = shape.words(); word != end; ++word) {
-    slot += *word >> kWordBits;
-    if (*slot != (*word & kWordMask)) return false;
-  }
-  return true;
+// A shape and its words, in words of storage.
+constexpr size_t StorageWords(size_t word_count) {
+  return sizeof(Shape) / 8 + word_count + (word_count + 1) / 2;
 }
 
 // Distance above sp, in words, of the first word in which two shapes of one leaf differ; 0: none
 // below the end of either. Word 0 can't be it where it matters: sp points at the frame itself.
 uint64_t FirstDifference(const Shape& a, const Shape& b) {
-  uint64_t at_a = 0;
-  uint64_t at_b = 0;
   uint32_t i = 0;
   uint32_t k = 0;
   while (i < a.word_count && k < b.word_count) {
-    const uint64_t next_a = at_a + (a.words()[i] >> kWordBits);
-    const uint64_t next_b = at_b + (b.words()[k] >> kWordBits);
-    if (next_a == next_b && ((a.words()[i] ^ b.words()[k]) & kWordMask) != 0) return next_a;
-    if (next_a <= next_b) {
-      at_a = next_a;
-      ++i;
-    }
-    if (next_b <= next_a) {
-      at_b = next_b;
-      ++k;
-    }
+    const uint32_t at_a = a.places()[i];
+    const uint32_t at_b = b.places()[k];
+    if (at_a == at_b && a.values()[i] != b.values()[k]) return at_a;
+    if (at_a <= at_b) ++i;
+    if (at_b <= at_a) ++k;
   }
   return 0;
+}
+
+// Copies the words that decide the result; false when they can't be kept: a walk that came back
+// down the stack, or one of several gigabytes.
+bool CopyWords(const WalkTrail& trail, uintptr_t sp, Shape& shape) {
+  uint32_t count = 0;
+  uintptr_t previous = sp;
+  for (const WalkTrail::Word& word : std::span(trail.words, trail.count)) {
+    if ((word.slot & WalkTrail::kOptional) != 0) continue;
+    if (word.slot < previous || (word.slot - sp) / 8 > kMaxPlace) return false;
+    previous = word.slot;
+    shape.values()[count] = word.value;
+    shape.places()[count++] = static_cast<uint32_t>((word.slot - sp) / 8);
+  }
+  for (; count < shape.word_count; ++count) {
+    shape.values()[count] = shape.values()[count - 1];
+    shape.places()[count] = shape.places()[count - 1];
+  }
+  return true;
 }
 
 }  // namespace
@@ -99,8 +69,8 @@ bool ShapeCache::Map(unsigned log2_leaves) {
   if (block == nullptr) return false;
   const size_t leaves = size_t{1} << log2_leaves;
   leaves_ = reinterpret_cast<ShapeLeaf*>(block);
-  ways_ = reinterpret_cast<Way*>(leaves_ + leaves);
-  storage_ = reinterpret_cast<uint64_t*>(ways_ + leaves * kWaysPerLeaf);
+  sets_ = reinterpret_cast<Set*>(leaves_ + leaves);
+  storage_ = reinterpret_cast<uint64_t*>(sets_ + leaves);
   storage_words_ =
       (TableBytes(log2_leaves) - static_cast<size_t>(reinterpret_cast<char*>(storage_) - block)) /
       8;
@@ -112,7 +82,7 @@ bool ShapeCache::Map(unsigned log2_leaves) {
 void ShapeCache::Forget() {
   if (leaves_ == nullptr) return;
   std::memset(static_cast<void*>(leaves_), 0, sizeof(ShapeLeaf) << log2_leaves_);
-  std::memset(static_cast<void*>(ways_), 0, (kWaysPerLeaf * sizeof(Way)) << log2_leaves_);
+  std::memset(static_cast<void*>(sets_), 0, sizeof(Set) * SetCount());
   used_words_ = 1;
 }
 
@@ -120,7 +90,7 @@ void ShapeCache::Forget() {
 // the storage again.
 void ShapeCache::DropShapes() {
   for (ShapeLeaf& leaf : std::span(leaves_, size_t{1} << log2_leaves_)) leaf.last = 0;
-  std::memset(static_cast<void*>(ways_), 0, (kWaysPerLeaf * sizeof(Way)) << log2_leaves_);
+  std::memset(static_cast<void*>(sets_), 0, sizeof(Set) * SetCount());
   used_words_ = 1;
 }
 
@@ -147,14 +117,6 @@ bool ShapeCache::Reserve(size_t words) {
   return used_words_ + words <= storage_words_;
 }
 
-ShapeLeaf* ShapeCache::FindLeaf(const FrameStart& start, uint64_t hash) const {
-  const size_t index = hash & ((size_t{1} << log2_leaves_) - 1);
-  for (ShapeLeaf* leaf : {&leaves_[index], &leaves_[index ^ 1]}) {
-    if (leaf->pc == start.pc && leaf->sp == start.sp) return leaf;
-  }
-  return nullptr;
-}
-
 ShapeLeaf& ShapeCache::MakeLeaf(const FrameStart& start, uint64_t hash) {
   if (ShapeLeaf* leaf = FindLeaf(start, hash)) return *leaf;
   const size_t index = hash & ((size_t{1} << log2_leaves_) - 1);
@@ -168,47 +130,24 @@ ShapeLeaf& ShapeCache::MakeLeaf(const FrameStart& start, uint64_t hash) {
   return *leaf;
 }
 
-ShapeCache::Way* ShapeCache::SetOf(uint64_t probe_hash) const {
-  const size_t sets = (kWaysPerLeaf << log2_leaves_) / kWays;
-  return ways_ + (probe_hash & (sets - 1)) * kWays;
-}
-
-const Shape* ShapeCache::Find(const FrameStart& start) {
-  const uint64_t hash = HashStart(start);
-  ShapeLeaf* leaf = FindLeaf(start, hash);
-  if (leaf == nullptr || leaf->last == 0) return nullptr;
-  const Shape* last = At(leaf->last);
-  if (Matches(*last, start)) return last;
-  return FindOther(start, *leaf, hash);
-}
-
-const Shape* ShapeCache::FindOther(const FrameStart& start, ShapeLeaf& leaf, uint64_t hash) {
-  const uint64_t probe_hash = HashProbes(start, leaf, hash);
-  Way* set = SetOf(probe_hash);
-  for (size_t i = 0; i < kWays; ++i) {
-    if (set[i].tag != probe_hash >> 32 || set[i].shape == 0) continue;
-    if (!Matches(*At(set[i].shape), start)) continue;
-    leaf.last = set[i].shape;
-    return At(set[i].shape);
-  }
-  return nullptr;
-}
-
-Shape* ShapeCache::NewShape(const FrameStart& start, const WalkTrail& trail, StackId stack,
-                            bool cut) {
-  if (!Reserve(sizeof(Shape) / 8 + trail.count)) return nullptr;
-  Shape* shape = At(static_cast<uint32_t>(used_words_));
-  const uint64_t fp_mask = trail.start_fp_used ? ~uint64_t{0} : 0;
-  *shape = Shape{start.pc, start.sp, start.fp, fp_mask, stack, 0, cut};
-  uintptr_t previous = start.sp;
+Shape* ShapeCache::NewShape(const FrameStart& start, const WalkTrail& trail,
+                            const ProvenPages& pages) {
+  uint32_t count = 0;
+  uintptr_t end = start.sp;
   for (const WalkTrail::Word& word : std::span(trail.words, trail.count)) {
     if ((word.slot & WalkTrail::kOptional) != 0) continue;
-    const uint64_t delta = (word.slot - previous) / 8;
-    if (word.slot < previous || delta > kMaxDelta || word.value > kWordMask) return nullptr;
-    shape->words()[shape->word_count++] = word.value | delta << kWordBits;
-    previous = word.slot;
+    end = std::max(end, word.slot + 8);
+    ++count;
   }
-  used_words_ += sizeof(Shape) / 8 + shape->word_count;
+  const bool proven = end <= AlwaysReadableEnd(start.sp, pages);
+  if (proven) count = (count + Shape::kBatch - 1) / Shape::kBatch * Shape::kBatch;
+  const size_t words = StorageWords(count);
+  if (!Reserve(words)) return nullptr;
+  Shape* shape = At(static_cast<uint32_t>(used_words_));
+  const uint64_t fp_mask = trail.start_fp_used ? ~uint64_t{0} : 0;
+  *shape = Shape{start.pc, start.sp, start.fp, fp_mask, StackId::kNone, 0, count, false, proven};
+  if (!CopyWords(trail, start.sp, *shape)) return nullptr;
+  used_words_ += words;
   return shape;
 }
 
@@ -217,35 +156,39 @@ Shape* ShapeCache::NewShape(const FrameStart& start, const WalkTrail& trail, Sta
 void ShapeCache::LearnProbe(ShapeLeaf& leaf, uint64_t probe_hash, const Shape& added,
                             const ProvenPages& pages) {
   if (leaf.probe_count == ShapeLeaf::kMaxProbes) return;
-  const Way* set = SetOf(probe_hash);
+  const Set& set = SetOf(probe_hash);
   for (size_t i = 0; i < kWays; ++i) {
-    if (set[i].tag != probe_hash >> 32 || set[i].shape == 0) continue;
-    const Shape& other = *At(set[i].shape);
+    if (set.tags[i] != TagOf(probe_hash)) continue;
+    const Shape& other = *At(set.shapes[i]);
     if (other.pc != added.pc || other.sp != added.sp) continue;
-    const uint64_t offset = FirstDifference(other, added);
-    if (offset == 0 || offset > kMaxDelta) continue;
-    if (added.sp + offset * 8 + 8 > AlwaysReadableEnd(added.sp, pages)) continue;
-    leaf.probes[leaf.probe_count++] = static_cast<uint16_t>(offset);
+    const uint64_t place = FirstDifference(other, added);
+    if (place == 0 || place > kMaxProbe) continue;
+    if (added.sp + place * 8 + 8 > AlwaysReadableEnd(added.sp, pages)) continue;
+    leaf.probes[leaf.probe_count++] = static_cast<uint16_t>(place);
     return;
   }
 }
 
-void ShapeCache::Insert(const FrameStart& start, const WalkTrail& trail, const ProvenPages& pages,
-                        StackId stack, bool cut) {
-  if (leaves_ == nullptr || !trail.repeatable || (start.sp & 7) != 0) return;
-  const Shape* shape = NewShape(start, trail, stack, cut);
-  if (shape == nullptr) return;
+Shape* ShapeCache::Insert(const FrameStart& start, const WalkTrail& trail, const ProvenPages& pages,
+                          StackId stack, bool cut) {
+  if (leaves_ == nullptr || !trail.repeatable || (start.sp & 7) != 0) return nullptr;
+  Shape* shape = NewShape(start, trail, pages);
+  if (shape == nullptr) return nullptr;
+  shape->stack = stack;
+  shape->cut = cut;
   const uint64_t hash = HashStart(start);
   ShapeLeaf& leaf = MakeLeaf(start, hash);
   leaf.last = IndexOf(*shape);
   LearnProbe(leaf, HashProbes(start, leaf, hash), *shape, pages);
   const uint64_t probe_hash = HashProbes(start, leaf, hash);
-  Way* set = SetOf(probe_hash);
+  Set& set = SetOf(probe_hash);
   size_t victim = ++turn_ % kWays;
   for (size_t i = 0; i < kWays; ++i) {
-    if (set[i].shape == 0) victim = i;
+    if (set.tags[i] == 0) victim = i;
   }
-  set[victim] = {static_cast<uint32_t>(probe_hash >> 32), leaf.last};
+  set.tags[victim] = TagOf(probe_hash);
+  set.shapes[victim] = leaf.last;
+  return shape;
 }
 
 }  // namespace memagent::capture

@@ -167,12 +167,14 @@ Step Walker::UpSignal() {
 Step Walker::UpByFramePointer() {
   if (IsFirstFrame(frame_.sp)) return Step::kEnd;
   ++result_.uncovered;
-  NotRepeatable();
   uintptr_t caller = 0;
   uintptr_t saved = 0;
   const uintptr_t fp = frame_.fp;
-  if (!fp_known_ || fp < frame_.sp || fp - frame_.sp > kMaxTrustedStep) return Step::kCut;
-  if (!reader_.Load(fp, saved) || !reader_.Load(fp + 8, caller)) return Step::kCut;
+  if (!UseFp() || fp < frame_.sp || fp - frame_.sp > kMaxTrustedStep) return Step::kCut;
+  if (!Deref(fp, saved) || !Deref(fp + 8, caller)) {
+    NotRepeatable();  // the page may be there next time
+    return Step::kCut;
+  }
   if (caller - 1 >= kUserSpaceEnd - 1) return Step::kCut;
   if (LookUpRule(caller - 1).kind() == RuleKind::kNoInfo) return Step::kCut;
   frame_ = {caller, fp + 16, saved};

@@ -19,11 +19,11 @@ namespace memagent::ledger {
 // What a site did since the last flush.
 struct SiteDelta {
   std::atomic<uint32_t> site;
-  std::atomic<int32_t> allocations;
-  std::atomic<int32_t> frees;  // below 0 when a counted free was taken back
+  std::atomic<int32_t> peak;  // highest bytes_allocated - bytes_freed of this delta, >= 0
+  std::atomic<uint64_t> allocations;
+  std::atomic<uint64_t> frees;  // modulo 2^64: below 0 when a counted free was taken back
   std::atomic<uint64_t> bytes_allocated;
   std::atomic<uint64_t> bytes_freed;
-  std::atomic<int64_t> peak;  // highest bytes_allocated - bytes_freed of this delta, >= 0
 };
 
 class CounterCache {
@@ -34,28 +34,24 @@ class CounterCache {
   void CountAllocation(SiteId site, uint64_t bytes) {
     SiteDelta& entry = EntryFor(site);
     Add(entry.allocations, 1);
-    Add(entry.bytes_allocated, bytes);
-    const int64_t live = LiveDelta(entry);
+    const int64_t live = Difference(Add(entry.bytes_allocated, bytes), entry.bytes_freed);
     if (live > entry.peak.load(std::memory_order_relaxed)) {
-      entry.peak.store(live, std::memory_order_relaxed);
-    }
-    if (live >= kFlushBytes || entry.allocations.load(std::memory_order_relaxed) > kFlushAfter) {
-      Flush(entry);
+      if (live >= kFlushBytes) [[unlikely]]
+        return Flush(entry, live);
+      entry.peak.store(static_cast<int32_t>(live), std::memory_order_relaxed);
     }
   }
   void CountFree(SiteId site, uint64_t bytes) {
     SiteDelta& entry = EntryFor(site);
     Add(entry.frees, 1);
-    Add(entry.bytes_freed, bytes);
-    if (LiveDelta(entry) <= -kFlushBytes ||
-        entry.frees.load(std::memory_order_relaxed) > kFlushAfter) {
-      Flush(entry);
-    }
+    const int64_t fewer = Difference(Add(entry.bytes_freed, bytes), entry.bytes_allocated);
+    if (fewer >= kFlushBytes) [[unlikely]]
+      Flush(entry, 0);
   }
   // Takes back a CountFree (a realloc that failed).
   void UncountFree(SiteId site, uint64_t bytes) {
     SiteDelta& entry = EntryFor(site);
-    Add(entry.frees, -1);
+    Add(entry.frees, ~uint64_t{0});
     Add(entry.bytes_freed, 0 - bytes);
   }
 
@@ -73,20 +69,18 @@ class CounterCache {
   }
 
  private:
-  // Keeps 32-bit counts far from wrapping.
-  static constexpr int32_t kFlushAfter = 1 << 30;
   // What one thread allocates and another frees meets in the global counters at the latest when the
   // two differ by this much: the error of a shared site's peak is below this for each thread.
   static constexpr int64_t kFlushBytes = int64_t{32} << 10;
 
-  static int64_t LiveDelta(const SiteDelta& entry) {
-    return static_cast<int64_t>(entry.bytes_allocated.load(std::memory_order_relaxed) -
-                                entry.bytes_freed.load(std::memory_order_relaxed));
+  // Single writer: no locked instruction.
+  static uint64_t Add(std::atomic<uint64_t>& counter, uint64_t amount) {
+    const uint64_t sum = counter.load(std::memory_order_relaxed) + amount;
+    counter.store(sum, std::memory_order_relaxed);
+    return sum;
   }
-
-  template <typename T>
-  static void Add(std::atomic<T>& counter, T amount) {  // single writer: no locked instruction
-    counter.store(counter.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
+  static int64_t Difference(uint64_t sum, const std::atomic<uint64_t>& other) {
+    return static_cast<int64_t>(sum - other.load(std::memory_order_relaxed));
   }
 
   SiteDelta& EntryFor(SiteId site) {
@@ -96,7 +90,8 @@ class CounterCache {
     return entry;
   }
   void Replace(SiteDelta& entry, uint32_t site);
-  static void Flush(SiteDelta& entry);
+  // `peak`: the highest `live` may have been this, too.
+  static void Flush(SiteDelta& entry, int64_t peak);
 
   SiteDelta entries_[kEntries];
 };

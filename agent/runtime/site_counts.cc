@@ -27,11 +27,11 @@ void SiteCounts::AddThreads() {
     record->counters.ForEach([this](SiteId site, const ledger::SiteDelta& entry) {
       constexpr auto kRelaxed = std::memory_order_relaxed;
       Delta& delta = deltas_[static_cast<uint32_t>(site)];
-      delta.allocations += static_cast<uint64_t>(int64_t{entry.allocations.load(kRelaxed)});
-      delta.frees += static_cast<uint64_t>(int64_t{entry.frees.load(kRelaxed)});
+      delta.allocations += entry.allocations.load(kRelaxed);
+      delta.frees += entry.frees.load(kRelaxed);
       delta.bytes_allocated += entry.bytes_allocated.load(kRelaxed);
       delta.bytes_freed += entry.bytes_freed.load(kRelaxed);
-      delta.highest_peak = std::max(delta.highest_peak, entry.peak.load(kRelaxed));
+      delta.highest_peak = std::max(delta.highest_peak, int64_t{entry.peak.load(kRelaxed)});
     });
   });
 }

@@ -118,7 +118,7 @@ TEST(CounterCache, ForEachShowsWhatIsNotFlushedYet) {
   cache->ForEach([&](SiteId id, const SiteDelta& delta) {
     ++entries;
     EXPECT_EQ(id, site);
-    EXPECT_EQ(delta.allocations.load(kRelaxed), 1);
+    EXPECT_EQ(delta.allocations.load(kRelaxed), 1u);
     EXPECT_EQ(delta.bytes_allocated.load(kRelaxed), 100u);
     EXPECT_EQ(delta.peak.load(kRelaxed), 100);
   });
