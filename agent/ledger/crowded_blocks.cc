@@ -2,8 +2,6 @@
 
 #include <sys/mman.h>
 
-#include <atomic>
-
 #include "agent/base/arena.h"
 #include "agent/base/syscall.h"
 
@@ -28,8 +26,11 @@ Entry* Table() {
   auto* fresh = static_cast<Entry*>(base::MapPages(kEntries * sizeof(Entry), base::MemoryUse::kIndex));
   if (fresh == nullptr) return nullptr;
   // As much of the table is used as of the heap: no 2 MiB pages of mostly nothing.
-  base::Syscall(SYS_madvise, fresh, kEntries * sizeof(Entry), base::MemoryUse::kIndex, MADV_NOHUGEPAGE);
-  if (table.compare_exchange_strong(entries, fresh, std::memory_order_acq_rel)) return fresh;
+  base::Syscall(SYS_madvise, fresh, kEntries * sizeof(Entry), MADV_NOHUGEPAGE);
+  if (table.compare_exchange_strong(entries, fresh, std::memory_order_acq_rel)) {
+    any_crowded.store(true, std::memory_order_release);
+    return fresh;
+  }
   base::UnmapPages(fresh, kEntries * sizeof(Entry), base::MemoryUse::kIndex);
   return entries;
 }
@@ -59,6 +60,8 @@ Entry* Find(uint64_t start) {
 }
 
 }  // namespace
+
+constinit std::atomic<bool> any_crowded{false};
 
 bool InsertCrowded(uint64_t start, uint64_t slot_bits) {
   Entry* entries = Table();
@@ -94,7 +97,5 @@ bool FindCrowded(uint64_t start, uint64_t& slot_bits) {
   slot_bits = entry->bits.load(std::memory_order_acquire);
   return slot_bits != 0;
 }
-
-bool AnyCrowded() { return table.load(std::memory_order_acquire) != nullptr; }
 
 }  // namespace memagent::ledger

@@ -8,6 +8,7 @@
 #ifndef MEMAGENT_AGENT_LEDGER_CROWDED_BLOCKS_H_
 #define MEMAGENT_AGENT_LEDGER_CROWDED_BLOCKS_H_
 
+#include <atomic>
 #include <cstdint>
 
 namespace memagent::ledger {
@@ -23,7 +24,8 @@ bool EraseCrowded(uint64_t start, uint64_t& slot_bits);
 bool FindCrowded(uint64_t start, uint64_t& slot_bits);
 
 // Whether anything was ever inserted.
-bool AnyCrowded();
+extern std::atomic<bool> any_crowded;
+inline bool AnyCrowded() { return any_crowded.load(std::memory_order_acquire); }
 
 }  // namespace memagent::ledger
 

@@ -11,6 +11,7 @@
 
 #include "agent/base/types.h"
 #include "agent/ledger/counter_cache.h"
+#include "agent/ledger/hook_clock.h"
 #include "agent/ledger/shadow_map.h"
 #include "agent/ledger/spsc_ring.h"
 #include "agent/ledger/untracked.h"
@@ -62,6 +63,7 @@ struct ThreadRecord {
   uint64_t runs_since_tsc;  // since when kNotObserved
   uint32_t creator;  // serial of the thread that made this one; kUnnumbered: not known
 
+  HookClock clock;
   HistoryRing history;
   RegionRing regions;
   std::atomic<uint64_t> history_lost;      // records that found the ring full

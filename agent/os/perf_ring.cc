@@ -9,15 +9,31 @@
 #include "agent/os/machine.h"
 
 namespace memagent::os {
+namespace {
 
-long PerfRing::Map(int fd, size_t data_pages) {
+// Replaces what is there at one stroke: no moment without a mapping. Read-only memory that is never
+// written costs the shared page of zeros.
+void MapZeros(const RingSpan& span) {
+  base::Syscall(SYS_mmap, span.start, span.bytes, PROT_READ,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+}
+
+}  // namespace
+
+size_t PerfRing::SpanBytes(size_t data_pages) { return (data_pages + 1) * PageBytes(); }
+
+long PerfRing::Map(int fd, size_t data_pages, const RingSpan& span) {
   if (!std::has_single_bit(data_pages)) return -EINVAL;
   const size_t page_bytes = PageBytes();
-  const size_t bytes = (data_pages + 1) * page_bytes;
+  const size_t bytes = SpanBytes(data_pages);
+  const int place = span.start == nullptr ? 0 : MAP_FIXED;
   // Writable: with a read-only mapping the kernel overwrites what was not read.
   const long result =
-      base::Syscall(SYS_mmap, nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  if (result < 0 && result > -4096) return result;
+      base::Syscall(SYS_mmap, span.start, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | place, fd, 0);
+  if (result < 0 && result > -4096) {
+    if (place != 0) MapZeros(span);  // the kernel takes away what was there before it fails
+    return result;
+  }
   Unmap();
   control_ = reinterpret_cast<perf_event_mmap_page*>(result);
   data_ = reinterpret_cast<uint8_t*>(result) + page_bytes;
@@ -29,6 +45,13 @@ long PerfRing::Map(int fd, size_t data_pages) {
 void PerfRing::Unmap() {
   if (mapping_bytes_ != 0) base::Syscall(SYS_munmap, control_, mapping_bytes_);
   *this = PerfRing();
+}
+
+RingSpan PerfRing::Vacate() {
+  const RingSpan span = {control_, mapping_bytes_};
+  MapZeros(span);
+  *this = PerfRing();
+  return span;
 }
 
 size_t PerfRing::UnreadBytes() const {

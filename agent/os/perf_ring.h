@@ -30,6 +30,12 @@ enum class RingState : uint8_t {
   kCorrupt,
 };
 
+// An address range that holds no ring and reads as zeros.
+struct RingSpan {
+  void* start = nullptr;
+  size_t bytes = 0;
+};
+
 class PerfRing {
  public:
   PerfRing() = default;
@@ -38,11 +44,19 @@ class PerfRing {
       : control_(control), data_(data), data_bytes_(data_bytes) {}
 
   // Maps the ring of `fd` with `data_pages` pages (a power of two). 0 or a negative errno; EPERM
-  // means the user's locked-memory allowance is used up.
-  long Map(int fd, size_t data_pages);
+  // means the user's locked-memory allowance is used up. A `span` of SpanBytes(data_pages) is taken
+  // over, and left as it was on failure.
+  long Map(int fd, size_t data_pages, const RingSpan& span = {});
+  static size_t SpanBytes(size_t data_pages);
   // Forgets the ring, and unmaps it if Map made it.
   void Unmap();
+  // Forgets a ring that Map made, but leaves its address range to be read.
+  RingSpan Vacate();
 
+  // Moves with every record; readable by any thread.
+  const std::atomic<uint64_t>* head() const {
+    return reinterpret_cast<const std::atomic<uint64_t>*>(&control_->data_head);
+  }
   bool mapped() const { return control_ != nullptr; }
   size_t data_bytes() const { return data_bytes_; }
   RingState state() const { return state_; }

@@ -93,6 +93,7 @@ void DrainLoop::Start() {
   observation_.SetSelection(&selection_, early_.kernel.perf_event_paranoid);
   Publish(os::ReadTsc());
   ledger::SetHistoryWanted(true);
+  ledger::StartSampleWatch();
   reserve_.Take();
   capture::OpenWaitBudget();
   observation_.AdoptAllThreads();
@@ -238,6 +239,10 @@ void DrainLoop::Tick() {
 
 void DrainLoop::Housekeep() {
   const Nanos now = os::MonotonicNanos();
+  if (now >= next_turn_) {
+    ledger::TurnHookClocks();
+    next_turn_ = now + 1'000'000'000;
+  }
   observation_.BuryEndedThreads();
   if (tick_ % kUnseenTicks == 0) observation_.AdoptUnseenThreads();
   LearnLateFacts();

@@ -89,6 +89,7 @@ class DrainLoop {
   uint64_t last_tick_ = 0;
   uint64_t tick_ = 0;
   uint64_t sleep_nanos_ = 1'000'000;
+  Nanos next_turn_ = 0;
   Nanos next_checkpoint_ = 0;
   DescriptorReserve reserve_;
   bool outlived_main_ = false;  // host threads ran on after the main thread's end

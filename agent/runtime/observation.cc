@@ -45,7 +45,7 @@ uint64_t Observation::FirstRingPages(const ledger::ThreadRecord& record) const {
 }
 
 void Observation::Observe(ledger::ThreadRecord* record, uint32_t serial) {
-  const auto [it, fresh] = observers_.try_emplace(serial, record);
+  const auto [it, fresh] = observers_.try_emplace(serial, record, spans_);
   ThreadSummary& summary = summaries_[serial];
   summary.tid = record->tid;
   summary.main = record->is_main;

@@ -126,6 +126,7 @@ class Observation {
   Nanos session_started_;
   const capture::EventSelection* selection_ = nullptr;
   int paranoid_ = 2;
+  RingSpans spans_;
   base::OrderedMap<uint32_t, ThreadObserver> observers_;
   base::OrderedMap<uint32_t, ThreadSummary> summaries_;
   base::Vector<uint32_t> newcomers_;  // adopted, not enrolled yet

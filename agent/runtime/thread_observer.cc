@@ -15,10 +15,10 @@ namespace {
 // A sampled page fault costs 2.1 to 2.5 us (facts: software_engine 6): 4,000 a second are 1 %.
 constexpr uint64_t kFaultsPerSecond = 4000;
 // Faults come in patterns (a page of the heap, a page of the agent's index, ...), and a period that
-// shares a factor with the pattern sees one kind only: measured with powers of two, all samples or none
-// fell on a site. So the periods are primes, each about twice the one before. At most about 400,000
-// faults a second are possible on a thread: the last keeps them near the bound, and a small array
-// after a big one is still seen.
+// shares a factor with the pattern sees one kind only: measured with powers of two, all samples or
+// none fell on a site. So the periods are primes, each about twice the one before. At most about
+// 400,000 faults a second are possible on a thread: the last keeps them near the bound, and a small
+// array after a big one is still seen.
 constexpr std::array<uint64_t, 6> kFaultPeriods = {1, 3, 7, 13, 29, 61};
 
 }  // namespace
@@ -96,23 +96,21 @@ OpenOutcome ThreadObserver::Open(const capture::EventSelection& selection, uint6
 // from a disk.
 void ThreadObserver::GrowRing(uint64_t pages, base::Vector<PendingSample>& batch,
                               aggregate::Accounting& accounting) {
-  if (!can_grow_ || !major_.fd.valid() || ring_.data_bytes() >= pages * os::PageBytes()) return;
+  if (!can_grow_ || !major_.fd.valid() || ring_->data_bytes() >= pages * os::PageBytes()) return;
   Event owner;
   int error = 0;
-  os::PerfRing ring;
+  WatchedRing ring(ring_.spans());
   can_grow_ = OpenFirst(*major_ladder_, owner, error) != nullptr &&
-              ring.Map(owner.fd.get(), pages) == 0 && RedirectTo(owner);
+              ring.Map(owner.fd.get(), pages, true) == 0 && RedirectTo(owner);
   if (!can_grow_) {
     RedirectTo(major_);
-    ring.Unmap();
     return;
   }
   os::DisablePerfEvent(major_.fd.get());
   os::EnablePerfEvent(owner.fd.get());
   Read(batch, accounting);
   lost_by_closed_ += NewlyLost(major_);
-  ring_.Unmap();
-  ring_ = ring;
+  ring_.Swap(ring);
   major_ = std::move(owner);
 }
 
@@ -152,9 +150,9 @@ void ThreadObserver::Take(std::span<const uint8_t> bytes, base::Vector<PendingSa
 }
 
 void ThreadObserver::Read(base::Vector<PendingSample>& batch, aggregate::Accounting& accounting) {
-  if (!ring_.mapped()) return;
-  was_busy_ = ring_.UnreadBytes() > ring_.data_bytes() / 4;
-  ring_.Drain([&](std::span<const uint8_t> bytes) { Take(bytes, batch, accounting); });
+  if (!ring_->mapped()) return;
+  was_busy_ = ring_->UnreadBytes() > ring_->data_bytes() / 4;
+  ring_->Drain([&](std::span<const uint8_t> bytes) { Take(bytes, batch, accounting); });
 }
 
 uint64_t ThreadObserver::NewlyLost(Event& event) {

@@ -24,8 +24,8 @@
 #include "agent/ledger/thread_record.h"
 #include "agent/os/file.h"
 #include "agent/os/perf_event.h"
-#include "agent/os/perf_ring.h"
 #include "agent/runtime/pending_sample.h"
+#include "agent/runtime/watched_ring.h"
 
 namespace memagent::runtime {
 
@@ -40,10 +40,9 @@ struct OpenOutcome {
 
 class ThreadObserver {
  public:
-  explicit ThreadObserver(ledger::ThreadRecord* record) : record_(record) {}
+  ThreadObserver(ledger::ThreadRecord* record, RingSpans& spans) : record_(record), ring_(spans) {}
   ThreadObserver(const ThreadObserver&) = delete;
   ThreadObserver& operator=(const ThreadObserver&) = delete;
-  ~ThreadObserver() { ring_.Unmap(); }
 
   // `fault_period` 0 means adaptive. A ring too big for the locked-memory allowance is halved.
   // `selection` outlives the observer.
@@ -111,7 +110,7 @@ class ThreadObserver {
   Event minor_;
   Event major_;
   const capture::EventLadder* major_ladder_ = nullptr;
-  os::PerfRing ring_;
+  WatchedRing ring_;
   bool can_grow_ = true;
   uint64_t lost_by_closed_ = 0;  // lost records of an event that a GrowRing closed
   os::PerfCounts counts_;

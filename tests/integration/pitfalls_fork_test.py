@@ -57,6 +57,12 @@ def children_of_a_process_whose_threads_allocate(folder):
 
 
 @case(rows='P23')
+def children_that_nobody_saw_being_forked(folder):
+    for plain, _ in pitfall.unnoticed_program(folder, 'fork_unseen'):
+        assert plain.status == 0 and b'0 children ended wrongly' in plain.stdout
+
+
+@case(rows='P23')
 def children_forked_by_four_threads_at_once(folder):
     for plain, measured in pitfall.unnoticed_program(folder, 'fork_busy', 'concurrent', 2):
         assert plain.status == 0 and b'0 children ended wrongly' in plain.stdout

@@ -85,7 +85,8 @@ class Model {
     if (next != live_.begin() && std::prev(next)->second.end > place) return;
     const SiteId site{1 + static_cast<uint32_t>(random_() % 1000)};
     Displaced displaced;
-    ASSERT_EQ(InsertBlock(start, size, site, now_, displaced), InsertResult::kOk);
+    ASSERT_TRUE(TryInsertBlock(start, size, site, now_) ||
+                InsertBlock(start, size, site, now_, displaced) == InsertResult::kOk);
     ASSERT_FALSE(displaced.missed_free);
     Keep(displaced);
     live_[start] = {end, lives_.size()};
@@ -104,7 +105,8 @@ class Model {
     Life& life = lives_[victim->second.life];
     Block block;
     Displaced displaced;
-    ASSERT_TRUE(EraseBlock(life.start, now_, block, displaced));
+    ASSERT_TRUE(TryEraseBlock(life.start, now_, block) ||
+                EraseBlock(life.start, now_, block, displaced));
     ASSERT_EQ(block.size, life.size);
     ASSERT_EQ(block.site, life.site);
     Keep(displaced);
@@ -120,7 +122,8 @@ class Model {
     if (life.birth - program_.first_time >= Settled() - program_.first_time) return;
     Block block;
     Displaced displaced;
-    ASSERT_TRUE(EraseBlock(life.start, now_, block, displaced));
+    ASSERT_TRUE(TryEraseBlock(life.start, now_, block) ||
+                EraseBlock(life.start, now_, block, displaced));
     Keep(displaced);
     RestoreBlock(block);
   }

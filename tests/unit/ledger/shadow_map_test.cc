@@ -34,11 +34,12 @@ class ShadowMap : public testing::Test {
 
   InsertResult Insert(uint64_t start, uint64_t size, SiteId site = kSite, EventTime now = kBorn) {
     displaced_ = {};
+    if (TryInsertBlock(start, size, site, now)) return InsertResult::kOk;
     return InsertBlock(start, size, site, now, displaced_);
   }
   bool Erase(uint64_t start, EventTime now = kDied) {
     displaced_ = {};
-    return EraseBlock(start, now, erased_, displaced_);
+    return TryEraseBlock(start, now, erased_) || EraseBlock(start, now, erased_, displaced_);
   }
   // The site found at `address` at `moment`; kUnknown: none.
   static SiteId SiteAt(uint64_t address, EventTime moment = kNow - 1, EventTime now = kNow) {
@@ -227,6 +228,29 @@ TEST_F(ShadowMap, YoungBlockIsHandedOutWithBothTimesWhenItDies) {
   EXPECT_EQ(dead.death, kDied);
   EXPECT_TRUE(dead.birth_known);
   EXPECT_EQ(SiteAt(base_, kDied - 1), SiteId::kUnknown);  // the history ring answers
+}
+
+// Nothing was sampled between two events of one time (hook_clock.h).
+TEST_F(ShadowMap, BlockThatDiesAtTheTimeOfItsBirthLeavesNothing) {
+  for (uint64_t size : {24, 62, 63, 100}) {
+    ASSERT_EQ(Insert(base_, size), InsertResult::kOk);
+    ASSERT_TRUE(Erase(base_, kBorn));
+    EXPECT_EQ(erased_.size, size);
+    EXPECT_EQ(displaced_.count, 0);
+    EXPECT_EQ(SiteAt(base_), SiteId::kUnknown);
+    ASSERT_EQ(Insert(base_ + 32, 16, kOther), InsertResult::kOk);
+    EXPECT_EQ(displaced_.count, 0);
+    ASSERT_TRUE(Erase(base_ + 32, kBorn));
+  }
+}
+
+TEST_F(ShadowMap, GeneralFunctionsAnswerLikeTheShortOnes) {
+  displaced_ = {};
+  ASSERT_EQ(InsertBlock(base_, 100, kSite, kBorn, displaced_), InsertResult::kOk);
+  EXPECT_EQ(SiteAt(base_ + 99), kSite);
+  ASSERT_TRUE(EraseBlock(base_, kDied, erased_, displaced_));
+  EXPECT_EQ(displaced_.count, 1);
+  EXPECT_FALSE(EraseBlock(base_, kDied, erased_, displaced_));
 }
 
 TEST_F(ShadowMap, LargeBlockIsHandedOutWhateverItsAge) {

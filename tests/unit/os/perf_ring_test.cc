@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <vector>
 
@@ -123,6 +125,44 @@ TEST(PerfRing, UnmappedRingIsEmpty) {
   PerfRing ring;
   EXPECT_THAT(DrainAll(ring), IsEmpty());
   EXPECT_EQ(ring.UnreadBytes(), 0u);
+}
+
+// A file in memory stands for the event: mapping it goes the same way.
+class MappedRing : public testing::Test {
+ protected:
+  void SetUp() override {
+    fd_ = memfd_create("ring", 0);
+    ASSERT_EQ(ftruncate(fd_, static_cast<off_t>(PerfRing::SpanBytes(2))), 0);
+    ASSERT_EQ(ring_.Map(fd_, 2), 0);
+  }
+  void TearDown() override { close(fd_); }
+
+  int fd_ = -1;
+  PerfRing ring_;
+};
+
+TEST_F(MappedRing, VacatedSpanCanBeReadAndTakesAnotherRing) {
+  const std::atomic<uint64_t>* head = ring_.head();
+  const_cast<std::atomic<uint64_t>*>(head)->store(64);
+  const RingSpan span = ring_.Vacate();
+  EXPECT_FALSE(ring_.mapped());
+  EXPECT_EQ(span.bytes, PerfRing::SpanBytes(2));
+  EXPECT_EQ(head->load(), 0u);
+  PerfRing next;
+  ASSERT_EQ(next.Map(fd_, 2, span), 0);
+  EXPECT_EQ(next.head(), head);
+  EXPECT_EQ(head->load(), 64u);
+  next.Unmap();
+}
+
+TEST_F(MappedRing, SpanStaysReadableWhenTheRingCanNotBeMapped) {
+  const std::atomic<uint64_t>* head = ring_.head();
+  const RingSpan span = ring_.Vacate();
+  PerfRing next;
+  EXPECT_LT(next.Map(-1, 2, span), 0);
+  EXPECT_FALSE(next.mapped());
+  EXPECT_EQ(head->load(), 0u);
+  munmap(span.start, span.bytes);
 }
 
 }  // namespace
