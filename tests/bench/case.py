@@ -8,7 +8,7 @@ import typing
 
 from pairing import PLAIN, Reading
 from process import Failed, run_well
-from tools import OURS
+from tools import TRACKED
 
 WORKLOADS = pathlib.Path(__file__).resolve().parent / 'workloads'
 
@@ -66,7 +66,7 @@ class Setting:
 
     def own_estimate(self):
         """How many times plain's CPU time memagent itself says the run took; None when it does not say."""
-        share = self.own_info()['own_cost'].get('share') if self.tool.name in OURS else None
+        share = self.own_info()['own_cost'].get('share') if self.tool.name == TRACKED else None
         return None if share is None else 1 + share
 
     def with_options(self, text):

@@ -61,14 +61,14 @@ def _drain_cost(setting, name, rate):
     folder = setting.folder / name
     folder.mkdir()
     setting = dataclasses.replace(setting, folder=folder).with_options(f'rate={rate}')
-    setting.run_program('memory_walk', 3e6, 1)
+    setting.run_program('memory_walk', 3e6, 1, 48.0)
     info = setting.own_info()
     return info['own_cost']['drain_cpu_ns'], info['samples_seen']
 
 
 def walk(hertz):
     return Case(f'memory walk at {hertz // 1000} kHz', 'ms', (SAMPLED,),
-                printed('memory_walk', 5e6, 1, options=f'rate={hertz}'),
+                printed('memory_walk', 5e6, 1, 48.0, options=f'rate={hertz}'),
                 'dependent loads in 48 MiB, CPU time of the thread', shown='ratio')
 
 

@@ -31,13 +31,13 @@ def need_programs():
 @case
 def every_case_gives_a_line_and_a_row(folder):
     need_programs()
-    leave_out = 'clang|g[+]{2}|redis'  # seconds of work however small the scale
+    leave_out = 'clang|g[+]{2}|python|redis'  # seconds of work however small the scale
     result = bench('--scale', '0.0005', '--tools', 'memagent', '--only', f'^(?!{leave_out})', '--markdown')
     assert result.status == 0, f'{result.status}: {result.stdout.decode()} {result.stderr.decode()}'
     lines = result.stdout.decode().split('\n')
     measured = [line for line in lines if LINE.fullmatch(line)]
-    odd = [line for line in lines[2:] if ' memagent' in line and line not in measured and line[0] != '|']
-    assert len(measured) > 30 and not odd, f'{len(measured)} lines; odd: {odd}'
+    odd = [line for line in lines[2:] if ' memagent' in line and line not in measured and not line.startswith(('|', 'target:'))]
+    assert len(measured) > 25 and not odd, f'{len(measured)} lines; odd: {odd}'
     widths = [line.count('|') for line in lines if line.startswith('|')]
     assert widths and set(widths) == {5}, widths
     names = bench('--list').stdout.decode().split('\n')[:-1]

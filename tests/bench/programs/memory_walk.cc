@@ -1,7 +1,7 @@
-// A program that waits for memory: a fixed number of dependent loads in 48 MiB on each thread.
+// A program that waits for memory: a fixed number of dependent loads in some MiB on each thread.
 // Prints milliseconds of CPU time of one thread; what a sampler adds shows here.
 //
-//   memory_walk [STEPS] [THREADS]
+//   memory_walk [STEPS] [THREADS] [MIB]
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -14,14 +14,12 @@
 
 namespace {
 
-constexpr size_t kCells = size_t{48} << 17;  // 48 MiB of 8-byte cells
-
 // One cycle through all cells in random order (Sattolo).
-std::vector<uint64_t> MakeCycle() {
-  std::vector<uint64_t> next(kCells);
+std::vector<uint64_t> MakeCycle(size_t cells) {
+  std::vector<uint64_t> next(cells);
   std::iota(next.begin(), next.end(), 0);
   std::mt19937_64 random(1);
-  for (size_t i = kCells - 1; i > 0; --i) std::swap(next[i], next[random() % i]);
+  for (size_t i = cells - 1; i > 0; --i) std::swap(next[i], next[random() % i]);
   return next;
 }
 
@@ -38,7 +36,8 @@ void Walk(const std::vector<uint64_t>& next, uint64_t steps, double* millis) {
 int main(int argc, char** argv) {
   const uint64_t steps = argc > 1 ? strtoul(argv[1], nullptr, 10) : 10000000;
   const int count = argc > 2 ? atoi(argv[2]) : 1;
-  const std::vector<uint64_t> next = MakeCycle();
+  const size_t mebibytes = argc > 3 ? strtoul(argv[3], nullptr, 10) : 48;
+  const std::vector<uint64_t> next = MakeCycle((mebibytes << 20) / sizeof(uint64_t));
   std::vector<double> millis(static_cast<size_t>(count));
   std::vector<std::thread> threads;
   for (double& result : millis)
