@@ -19,7 +19,7 @@ import tempfile
 
 import machine
 import programs
-from case import Setting, missing_program
+from case import Case, Setting
 from pairing import PLAIN, Reading, statistic, take_turns
 from process import Failed
 from tools import TRACKED, all_tools
@@ -27,24 +27,19 @@ from tools import TRACKED, all_tools
 SHOWN_PARTS = 5
 
 
-class Recorder(Setting):
-    """A Setting that keeps what its program used."""
-    usage = None
-
-    def run(self, words, more=None):
-        used = super().run(words, more)
-        object.__setattr__(self, 'usage', used)
-        return used
-
-
-def pairs(threads):
+def cpu_of(name, command):
+    """A case like those of whole programs; command(Setting) gives the words."""
     def measure(setting):
-        setting.run([setting.program('malloc_pairs'), setting.count(3000000), threads])
-    return measure
+        return Reading(setting.run(command(setting)).cpu_seconds)
+    return Case(name, 's', (TRACKED,), measure, '')
 
 
-CASES = [('malloc_pairs, 1 thread', pairs(1), ()), ('malloc_pairs, 2 threads', pairs(2), ()),
-         *((case.name, case.measure, case) for case in programs.CASES if case.name != 'redis-server')]
+def pairs(name, threads):
+    return cpu_of(name, lambda setting: [setting.build / 'tests/bench/malloc_pairs', setting.count(3e6), threads])
+
+
+CASES = [pairs('malloc_pairs, 1 thread', 1), pairs('malloc_pairs, 2 threads', 2),
+         *(case for case in programs.CASES if case.unit == 's')]
 
 
 def own_costs(build, folder):
@@ -53,13 +48,13 @@ def own_costs(build, folder):
                                       capture_output=True).stdout)['own_cost'] for profile in folder.glob('*.memagent')]
 
 
-def measure_rounds(measure, tools, arguments):
+def measure_rounds(case, tools, arguments):
     """[(plain CPU seconds, CPU seconds under memagent, own costs)] by round."""
     def once(name):
         with tempfile.TemporaryDirectory(prefix='memagent-own-cost-') as folder:
-            setting = Recorder(tools[name], arguments.build, pathlib.Path(folder), arguments.scale)
-            measure(setting)
-            return Reading((setting.usage.cpu_seconds, own_costs(arguments.build, setting.folder)))
+            setting = Setting(tools[name], arguments.build, pathlib.Path(folder), arguments.scale)
+            reading = case.measure(setting)
+            return Reading((reading.value, own_costs(arguments.build, setting.folder)), reading.outcome)
     rounds, failures = take_turns([PLAIN, TRACKED], once, arguments.rounds)
     if failures:
         sys.exit(f'own_cost.py: {failures}')
@@ -104,20 +99,20 @@ def parse():
 def main():
     arguments = parse()
     tools = all_tools(arguments.build, arguments.options)
-    cases = [case for case in CASES if re.search(arguments.only, case[0])]
+    cases = [case for case in CASES if re.search(arguments.only, case.name)]
     if arguments.command:
-        cases = [(arguments.command[0], lambda setting: setting.run(arguments.command), ())]
-    print(machine.describe(f'{arguments.rounds} rounds, medians and quartiles of paired runs; CPU time in ms'))
-    print(f'{"":24} {"plain":>9} {"added":>9} {"estimate":>9}   estimate / added (quartiles)')
-    for name, measure, case in cases:
-        reason = missing_program(case) if case else ''
+        cases = [cpu_of(arguments.command[0], lambda setting: arguments.command)]
+    print(machine.describe(arguments.rounds, arguments.scale))
+    print(f'{"CPU time in ms":24} {"plain":>9} {"added":>9} {"estimate":>9}   estimate / added (quartiles)')
+    for case in cases:
+        reason = case.missing()
         if reason:
-            print(f'{name}: left out, {reason}')
+            print(f'{case.name}: left out, {reason}')
             continue
         try:
-            report(name, measure_rounds(measure, tools, arguments))
+            report(case.name, measure_rounds(case, tools, arguments))
         except Failed as failure:
-            sys.exit(f'own_cost.py: {name}: {failure}')
+            sys.exit(f'own_cost.py: {case.name}: {failure}')
 
 
 if __name__ == '__main__':

@@ -2,6 +2,7 @@
 """The benchmark command with next to no work: does it measure, compare and print? Nothing is timed."""
 import pathlib
 import re
+import shutil
 import sys
 
 import harness
@@ -24,6 +25,8 @@ def bench(*words):
 
 
 def need_programs():
+    if shutil.which('sqlite3') is None:
+        harness.skip('sqlite3 is not installed')
     if not (harness.BUILD / 'tests/bench/malloc_pairs').exists():
         harness.skip('the target bench is not built')
 
@@ -36,7 +39,8 @@ def every_case_gives_a_line_and_a_row(folder):
     assert result.status == 0, f'{result.status}: {result.stdout.decode()} {result.stderr.decode()}'
     lines = result.stdout.decode().split('\n')
     measured = [line for line in lines if LINE.fullmatch(line)]
-    odd = [line for line in lines[2:] if ' memagent' in line and line not in measured and not line.startswith(('|', 'target:'))]
+    odd = [line for line in lines[2:]
+           if ' memagent' in line and line not in measured and not line.startswith(('|', 'target:'))]
     assert len(measured) > 25 and not odd, f'{len(measured)} lines; odd: {odd}'
     widths = [line.count('|') for line in lines if line.startswith('|')]
     assert widths and set(widths) == {5}, widths
@@ -52,6 +56,17 @@ def a_command_whose_output_changes_is_reported(folder):
     assert result.status == 1 and b'did not do the same as plain' in result.stdout, result.stdout.decode()
     result = bench('--tools', 'memagent', '--', 'sh', '-c', 'exit 3')
     assert result.status == 0 and b'peak memory' in result.stdout, result.stdout.decode()
+
+
+@case
+def the_other_commands_measure(folder):
+    need_programs()
+    small = ['sqlite3', ':memory:', 'select 1']
+    for name, words in (('own_cost.py', ['--rounds', '1', '--scale', '0.001', '--only', 'malloc|sqlite']),
+                        ('own_cost.py', ['--rounds', '1', '--', *small]),
+                        ('checkpoint_cost.py', ['-n', '1', '--', *small])):
+        result = harness.run_plain([sys.executable, BENCH / name, '--build', harness.BUILD, *words])
+        assert result.status == 0 and result.stdout.count(b'(') >= 2, f'{name} {words}: {result.stderr.decode()}'
 
 
 @case
