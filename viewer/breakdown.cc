@@ -31,7 +31,6 @@ GridCell Both(Json value, std::string shown) {
 }
 GridCell Machine(Json value) { return Both(std::move(value), ""); }
 GridCell Number(uint64_t value) { return Both(value, HumanCount(value)); }
-GridCell Bytes(uint64_t value) { return Both(value, HumanBytes(value)); }
 GridCell Name(Json value, std::string shown, std::string tail) {
   return {std::move(value), {std::move(shown), std::move(tail), false, {}}};
 }
@@ -83,6 +82,7 @@ struct Group {
   uint64_t bytes_peak = 0;
   uint64_t bytes_live = 0;
   uint64_t allocations = 0;
+  CountVariances variances;
 
   void Add(const SiteView& site) {
     sites.push_back(&site);
@@ -92,6 +92,7 @@ struct Group {
     bytes_peak += site.bytes_peak;
     bytes_live += site.bytes_live;
     allocations += site.allocations;
+    variances.Add(site.variances);
   }
 };
 
@@ -115,14 +116,37 @@ std::string SiteList(const std::vector<const SiteView*>& sites) {
 }
 
 // A site's bytes and counts are about its whole life; peaks of different sites need not coincide.
-std::vector<GridCell> MemoryCells(uint64_t peak, uint64_t live, uint64_t allocations) {
-  return {Bytes(peak), Bytes(live), Number(allocations)};
+// Takes a SiteView or a Group.
+template <typename Counts>
+void AddMemoryCells(const View& view, const Counts& counts, const Terminal& terminal,
+                    std::vector<GridCell>& row) {
+  const CountVariances& v = counts.variances;
+  const auto add = [&](uint64_t count, std::string text, double variance) {
+    row.push_back(Both(count, EstimateText(text, count, variance, terminal)));
+  };
+  add(counts.bytes_peak, HumanBytes(counts.bytes_peak), v.bytes_peak);
+  add(counts.bytes_live, HumanBytes(counts.bytes_live), v.bytes_live);
+  add(counts.allocations, HumanCount(counts.allocations), v.allocations);
+  if (!view.IsSampled()) return;
+  const auto add_interval = [&](uint64_t count, double variance) {
+    const Interval interval = EstimateInterval(static_cast<double>(count), variance);
+    row.push_back(Machine(interval.low));
+    row.push_back(Machine(interval.high));
+  };
+  add_interval(counts.bytes_peak, v.bytes_peak);
+  add_interval(counts.bytes_live, v.bytes_live);
+  add_interval(counts.allocations, v.allocations);
 }
 
-void AddMemoryColumns(Grid& grid) {
+void AddMemoryColumns(const View& view, Grid& grid) {
   grid.columns.push_back(Right("bytes_peak", "PEAK"));
   grid.columns.push_back(Right("bytes_live", "LIVE", 3));
   grid.columns.push_back(Right("allocations", "ALLOCS", 2));
+  if (!view.IsSampled()) return;
+  for (const char* key : {"bytes_peak_low", "bytes_peak_high", "bytes_live_low", "bytes_live_high",
+                          "allocations_low", "allocations_high"}) {
+    grid.columns.push_back(Hidden(key));
+  }
 }
 
 std::map<uint32_t, Group> UsesByThread(const View& view) {
@@ -170,7 +194,7 @@ Grid SiteGrid(const View& view, const Terminal& terminal) {
   Grid grid;
   grid.columns = {Left("id", "ID"), Flexible("function", "SITE"), Hidden("file"), Hidden("line"),
                   Left("kind", "KIND")};
-  AddMemoryColumns(grid);
+  AddMemoryColumns(view, grid);
   grid.columns.push_back(Hidden("frees"));
   grid.columns.push_back(Hidden("bytes_allocated"));
   samples.AddColumns(grid);
@@ -179,9 +203,7 @@ Grid SiteGrid(const View& view, const Terminal& terminal) {
         Both(site.id, site.id),
         Name(site.where.short_function, SiteName(site, terminal), SiteLocation(site, terminal)),
         Machine(site.where.file), Machine(site.where.line), Both(site.kind, site.kind)};
-    for (GridCell& cell : MemoryCells(site.bytes_peak, site.bytes_live, site.allocations)) {
-      row.push_back(std::move(cell));
-    }
+    AddMemoryCells(view, site, terminal, row);
     row.push_back(Machine(site.frees));
     row.push_back(Machine(site.bytes_allocated));
     samples.AddCells(row, site.samples, site.located_samples, site.remote_samples);
@@ -206,7 +228,7 @@ Grid ObjectGrid(const View& view, const Terminal& terminal) {
   Grid grid;
   grid.columns = {Flexible("function", "OBJECT"), Hidden("file"),       Hidden("line"),
                   Left("kind", "KIND"),           Left("", "SITES", 2), Hidden("site_count")};
-  AddMemoryColumns(grid);
+  AddMemoryColumns(view, grid);
   samples.AddColumns(grid);
   for (const Group& group : BySamples(groups)) {
     std::vector<GridCell> row = {Name(group.where.short_function, group.name, group.location),
@@ -215,9 +237,7 @@ Grid ObjectGrid(const View& view, const Terminal& terminal) {
                                  Both(group.kind, group.kind),
                                  Both(nullptr, SiteList(group.sites)),
                                  Machine(group.sites.size())};
-    for (GridCell& cell : MemoryCells(group.bytes_peak, group.bytes_live, group.allocations)) {
-      row.push_back(std::move(cell));
-    }
+    AddMemoryCells(view, group, terminal, row);
     samples.AddCells(row, group.samples, group.located, group.remote);
     grid.rows.push_back(std::move(row));
   }

@@ -109,11 +109,26 @@ class Detail {
       AddSentence("memory", Concat(site_.kind, ", ", size, inherited));
       return;
     }
-    AddSentence("memory",
-                Concat(site_.kind, ", ", Plural(site_.allocations, "allocation"), " of ",
-                       HumanBytes(site_.bytes_allocated), " in all, ", GroupedCount(site_.frees),
-                       " freed, peak ", HumanBytes(site_.bytes_peak), ", ",
-                       HumanBytes(site_.bytes_live), " live at the end", inherited));
+    AddSentence(
+        "memory",
+        Concat(
+            site_.kind, ", ",
+            Number(GroupedCount(site_.allocations), site_.allocations, site_.variances.allocations),
+            site_.allocations == 1 ? " allocation of " : " allocations of ",
+            Bytes(site_.bytes_allocated, site_.variances.bytes_allocated), " in all, ",
+            Number(GroupedCount(site_.frees), site_.frees, site_.variances.frees), " freed, peak ",
+            Bytes(site_.bytes_peak, site_.variances.bytes_peak), ", ",
+            Bytes(site_.bytes_live, site_.variances.bytes_live), " live at the end", inherited));
+    if (site_.picked_allocations == 0) return;
+    AddSentence("", Concat("estimated from ", Plural(site_.picked_allocations, "picked allocation"),
+                           " and ", Plural(site_.picked_frees, "free"), " of such"));
+  }
+
+  std::string Number(std::string_view text, uint64_t count, double variance) const {
+    return EstimateText(text, count, variance, terminal_);
+  }
+  std::string Bytes(uint64_t bytes, double variance) const {
+    return Number(HumanBytes(bytes), bytes, variance);
   }
 
   void AddStack() {

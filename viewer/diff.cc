@@ -139,6 +139,10 @@ std::string PeriodWord(const View& view) {
   return Concat(GroupedCount(view.engine_record->period()), " ", view.engine_record->period_unit());
 }
 
+std::string SamplingWord(const View& view) {
+  return view.IsSampled() ? HumanBytes(view.profile.economy.largest_sample_bytes()) : "none";
+}
+
 std::string Arguments(const View& view) {
   std::string text;
   const auto& arguments = view.profile.header.process().arguments();
@@ -163,6 +167,7 @@ std::vector<std::string> Differences(const View& a, const View& b) {
   const auto& second = b.profile.header;
   compare("engine", a.engine, b.engine);
   compare("period", PeriodWord(a), PeriodWord(b));
+  compare("sampling of blocks", SamplingWord(a), SamplingWord(b));
   compare("number of nodes", Concat(a.node_count), Concat(b.node_count));
   compare("CPU model", first.machine().cpu_model(), second.machine().cpu_model());
   compare("program", std::string(BaseName(first.process().executable())),

@@ -199,6 +199,11 @@ class Info {
     Line("tracked",
          Concat(Plural(cost.allocations_tracked(), "allocation"), ", ",
                 GroupedCount(cost.live_blocks()), " live, ", Plural(cost.stacks(), "call stack")));
+    if (view_.IsSampled()) {
+      Line("left out", Concat(GroupedCount(view_.not_picked), " allocations and ",
+                              GroupedCount(view_.unpicked_frees), " frees by chance. ",
+                              SamplingText(view_, terminal_)));
+    }
     Line("checkpoints", Concat(cost.checkpoints(), " in ", HumanDuration(cost.checkpoint_nanos())));
     Line("page nodes by", Safe(cost.page_node_rung()));
     Line("clock error", HumanDuration(cost.clock_error_nanos()));

@@ -167,6 +167,12 @@ class SiteBuilder {
     const uint64_t held = total.inherited_bytes() + total.bytes_allocated();
     site.bytes_live = held - std::min(held, total.bytes_freed());
     site.bytes_peak = total.bytes_peak();
+    const memagent::v1::SampledCounts& sampled = total.sampled();
+    site.picked_allocations = sampled.picked_allocations();
+    site.picked_frees = sampled.picked_frees();
+    site.variances = {sampled.allocations_variance(), sampled.frees_variance(),
+                      sampled.bytes_allocated_variance(), sampled.bytes_live_variance(),
+                      sampled.bytes_peak_variance()};
     if (source.site.kind() == memagent::v1::GLOBAL && site.bytes_peak == 0) {
       site.bytes_live = site.bytes_peak = source.site.size_bytes();
     }
@@ -238,6 +244,17 @@ void RankSites(View& view) {
   }
 }
 
+// Takes what was left out by order out of what could not be recorded.
+uint64_t TakeReason(std::vector<ReasonCount>& reasons, UntrackedReason reason) {
+  const auto found = std::find_if(reasons.begin(), reasons.end(), [&](const ReasonCount& row) {
+    return row.name == Info(reason).name;
+  });
+  if (found == reasons.end()) return 0;
+  const uint64_t count = found->count;
+  reasons.erase(found);
+  return count;
+}
+
 void FillEngine(View& view) {
   view.engine = EngineWord(memagent::v1::Engine::NONE);
   for (const auto& engine : view.profile.header.engines()) {
@@ -261,6 +278,8 @@ View BuildView(profile::Profile profile, const QueryOptions& options) {
   view.tally = SampleTally(view.profile.accounting);
   view.faults = FaultTally(view.profile.accounting);
   view.untracked = Reasons(view.profile.accounting.untracked(), kUntrackedReasons);
+  view.not_picked = TakeReason(view.untracked, UntrackedReason::kNotPicked);
+  view.unpicked_frees = TakeReason(view.untracked, UntrackedReason::kUnpickedFree);
   ViewBudget budget;
   view.threads = MakeThreads(view.profile, budget);
   Symbolizer symbolizer(view.profile);

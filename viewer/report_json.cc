@@ -222,6 +222,31 @@ Json CodeJson(const SiteView& site) {
   return json;
 }
 
+Json EstimateJson(uint64_t count, double variance) {
+  return IntervalJson(EstimateInterval(static_cast<double>(count), variance));
+}
+
+// 95 % intervals of the counts of a site with picked blocks.
+Json SampledJson(const SiteView& site) {
+  const CountVariances& v = site.variances;
+  return {{"picked_allocations", site.picked_allocations},
+          {"picked_frees", site.picked_frees},
+          {"allocations_interval", EstimateJson(site.allocations, v.allocations)},
+          {"frees_interval", EstimateJson(site.frees, v.frees)},
+          {"bytes_allocated_interval", EstimateJson(site.bytes_allocated, v.bytes_allocated)},
+          {"bytes_live_interval", EstimateJson(site.bytes_live, v.bytes_live)},
+          {"bytes_peak_interval", EstimateJson(site.bytes_peak, v.bytes_peak)}};
+}
+
+Json EconomyJson(const View& view) {
+  const memagent::v1::Economy& economy = view.profile.economy;
+  if (!view.IsSampled()) return nullptr;
+  return {{"sample_bytes", economy.sample_bytes()},
+          {"largest_sample_bytes", economy.largest_sample_bytes()},
+          {"not_picked", view.not_picked},
+          {"unpicked_frees", view.unpicked_frees}};
+}
+
 Json PagesJson(const SiteView& site) {
   Json by_node = Json::array();
   for (const NodePages& pages : site.pages) {
@@ -265,6 +290,9 @@ Json SiteJson(const View& view, const SiteView& site) {
   json["inherited_blocks"] = site.inherited_blocks;
   json["inherited_bytes"] = site.inherited_bytes;
   json["bytes_peak"] = site.bytes_peak;
+  if (site.variances.allocations > 0 || site.variances.bytes_live > 0) {
+    json["sampled"] = SampledJson(site);
+  }
   json["first_touch"] = FirstTouchJson(view, site);
   json["name"] = site.name;
   json["full_function"] = site.where.function;
@@ -333,6 +361,7 @@ Json SummaryJson(const View& view) {
   json["faults"] = FaultsJson(view);
   json["untracked_allocations"] = ReasonsJson(view.untracked);
   json["own_cost"] = OwnCostJson(view);
+  json["economy"] = EconomyJson(view);
   json["events"] = EventsJson(view);
   json["file"] = FileJson(view);
   json["threads"] = Json::array();

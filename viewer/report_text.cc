@@ -68,7 +68,11 @@ std::string WorstSite(const View& view, const Terminal& terminal) {
   return Concat("S1 takes ", ShareAndInterval(worst.samples, whole, terminal), " of the ",
                 Measure(view), ": ", SiteName(worst, terminal), location.empty() ? "" : " ",
                 location, worst.bytes_peak == 0 ? "" : ", ",
-                worst.bytes_peak == 0 ? "" : HumanBytes(worst.bytes_peak) + " at its peak", ".");
+                worst.bytes_peak == 0 ? ""
+                                      : EstimateText(HumanBytes(worst.bytes_peak), worst.bytes_peak,
+                                                     worst.variances.bytes_peak, terminal) +
+                                            " at its peak",
+                ".");
 }
 
 std::string RemoteVerdict(const View& view, const Terminal& terminal) {
@@ -198,6 +202,10 @@ class SiteTable {
                        [](const auto& entry) { return entry.second.size() > 1; });
   }
 
+  Cell MemoryCell(std::string_view text, uint64_t count, double variance) const {
+    return {EstimateText(text, count, variance, terminal_), "", false, {}};
+  }
+
   void AddSite(const SiteView& site) {
     std::vector<Cell> cells;
     cells.push_back({Concat(site.id, site.IsWeak() ? "*" : ""), "", false, {}});
@@ -205,9 +213,14 @@ class SiteTable {
     cells.push_back({site.kind, "", false, {}});
     // What no call allocated has no count of calls, and perhaps no known size.
     const bool sized = site.bytes_peak > 0 || site.allocations > 0;
-    cells.push_back({sized ? HumanBytes(site.bytes_peak) : "-", "", false, {}});
-    cells.push_back({sized ? HumanBytes(site.bytes_live) : "-", "", false, {}});
-    cells.push_back({site.allocations > 0 ? HumanCount(site.allocations) : "-", "", false, {}});
+    const CountVariances& v = site.variances;
+    cells.push_back(sized ? MemoryCell(HumanBytes(site.bytes_peak), site.bytes_peak, v.bytes_peak)
+                          : kNoNumber);
+    cells.push_back(sized ? MemoryCell(HumanBytes(site.bytes_live), site.bytes_live, v.bytes_live)
+                          : kNoNumber);
+    cells.push_back(site.allocations > 0
+                        ? MemoryCell(HumanCount(site.allocations), site.allocations, v.allocations)
+                        : kNoNumber);
     AddSamples(cells, site.samples, site.located_samples, site.remote_samples);
     weak_ = weak_ || site.IsWeak();
     table_.AddRow(std::move(cells), site.IsWeak() ? Ink::kDim : Ink::kPlain);
@@ -222,13 +235,15 @@ class SiteTable {
       sum.remote_samples += site.remote_samples;
       sum.bytes_live += site.bytes_live;
       sum.allocations += site.allocations;
+      sum.variances.Add(site.variances);
     }
-    std::vector<Cell> cells = {{"", "", false, {}},
-                               {Plural(view_.sites.size() - first, "other site"), "", false, {}},
-                               {"-", "", false, {}},
-                               {"-", "", false, {}},
-                               {HumanBytes(sum.bytes_live), "", false, {}},
-                               {HumanCount(sum.allocations), "", false, {}}};
+    std::vector<Cell> cells = {
+        {"", "", false, {}},
+        {Plural(view_.sites.size() - first, "other site"), "", false, {}},
+        {"-", "", false, {}},
+        {"-", "", false, {}},
+        MemoryCell(HumanBytes(sum.bytes_live), sum.bytes_live, sum.variances.bytes_live),
+        MemoryCell(HumanCount(sum.allocations), sum.allocations, sum.variances.allocations)};
     AddSamples(cells, sum.samples, sum.located_samples, sum.remote_samples);
     table_.AddRow(std::move(cells));
   }
@@ -281,6 +296,7 @@ class SiteTable {
     return names;
   }
 
+  inline static const Cell kNoNumber = {"-", "", false, {}};
   static constexpr size_t kNarrowestBar = 6;
   static constexpr size_t kWidestBar = 24;
   static constexpr size_t kNoteIndent = 6;
@@ -360,6 +376,7 @@ std::string HeaderText(const View& view, const Terminal& terminal) {
                 Concat("quality ", QualityWord(view.quality.word))},
                terminal),
          "\n", QualityLine(view, terminal));
+  if (view.IsSampled()) text += Paragraph(SamplingText(view, terminal), terminal);
   return text;
 }
 

@@ -32,6 +32,14 @@ double HalfWidth(uint64_t part, uint64_t whole) {
   return std::max(p - interval.low, interval.high - p);
 }
 
+// All x with |estimate - x| <= z sqrt(x v), where v is the variance for each unit of the count.
+Interval EstimateInterval(double estimate, double variance) {
+  if (estimate <= 0 || variance <= 0) return {estimate, estimate};
+  const double shift = kZ95 * kZ95 * (variance / estimate) / 2;
+  const double half = std::sqrt(shift * shift + kZ95 * kZ95 * variance);
+  return {std::max(0.0, estimate + shift - half), estimate + shift + half};
+}
+
 Interval DifferenceInterval(const TwoShares& s) {
   if (s.whole_before == 0 || s.whole_after == 0) return {-1, 1};
   const double before = Share(s.part_before, s.whole_before);

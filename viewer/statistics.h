@@ -29,6 +29,10 @@ Interval WilsonInterval(uint64_t part, uint64_t whole);
 // The larger distance from the share to an end of its Wilson interval: an honest "+-".
 double HalfWidth(uint64_t part, uint64_t whole);
 
+// Interval of a count that was estimated with that variance of its error, which grows with the
+// count: the score interval, as Wilson's is for a proportion. Never below 0.
+Interval EstimateInterval(double estimate, double variance);
+
 // One share measured in two runs.
 struct TwoShares {
   uint64_t part_before = 0;

@@ -34,6 +34,14 @@ uint64_t Tally::InAgent() const { return CountOf(dropped, Info(DropReason::kAgen
 // Built from the parts, so that it stays sensible when a damaged file does not balance.
 uint64_t Tally::MemorySamples() const { return attributed + Minus(Unattributed(), NotMemory()); }
 
+void CountVariances::Add(const CountVariances& other) {
+  allocations += other.allocations;
+  frees += other.frees;
+  bytes_allocated += other.bytes_allocated;
+  bytes_live += other.bytes_live;
+  bytes_peak += other.bytes_peak;
+}
+
 uint64_t View::HookNanos() const {
   uint64_t timed = 0;
   for (const auto& part : profile.own_cost.part()) {

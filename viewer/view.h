@@ -89,6 +89,18 @@ struct NodePages {
   uint64_t pages = 0;
 };
 
+// Of the errors of a site's counts where blocks were picked by chance; 0: the count is exact. Picks
+// are independent, so those of several sites add up.
+struct CountVariances {
+  double allocations = 0;
+  double frees = 0;
+  double bytes_allocated = 0;
+  double bytes_live = 0;
+  double bytes_peak = 0;
+
+  void Add(const CountVariances& other);
+};
+
 struct SiteView {
   std::string id;           // "S1" has the most samples
   uint32_t profile_id = 0;  // in the profile file
@@ -110,6 +122,9 @@ struct SiteView {
   uint64_t bytes_peak = 0;
   uint64_t inherited_blocks = 0;  // live when this process was forked, not among the allocations
   uint64_t inherited_bytes = 0;
+  uint64_t picked_allocations = 0;  // by chance; 0: the counts are exact
+  uint64_t picked_frees = 0;
+  CountVariances variances;
   std::vector<Use> uses;                // most samples first
   std::vector<AccessingCode> code;      // most samples first
   std::vector<FirstTouch> first_touch;  // most pages first
@@ -153,17 +168,21 @@ struct View {
   uint64_t wall_nanos = 0;
   size_t node_count = 1;  // of the machine
   Tally tally;
-  Tally faults;  // page-fault samples; no evidence
-  std::vector<ReasonCount> untracked;
+  Tally faults;                        // page-fault samples; no evidence
+  std::vector<ReasonCount> untracked;  // without what was left out by order
+  uint64_t not_picked = 0;             // blocks left out by chance (sample_bytes=)
+  uint64_t unpicked_frees = 0;         // frees of such
   std::vector<ThreadView> threads;
   std::vector<SiteView> sites;  // most samples first
   uint64_t located_samples = 0;
   uint64_t remote_samples = 0;
-  bool cut_short = false;       // rows were left out: see view_budget.h
+  bool cut_short = false;  // rows were left out: see view_budget.h
   std::vector<SymbolNote> symbol_notes;
   Quality quality;
 
   bool HasRemote() const { return node_count > 1; }
+  // Whether counts of allocations are estimates.
+  bool IsSampled() const { return profile.economy.largest_sample_bytes() > 1; }
   // Time the program's threads spent in memagent's hooks, estimated: from calls that were timed in
   // place; in profiles without those, the samples that fell into the hooks times the period. 0 when
   // none did, or the period is no time.

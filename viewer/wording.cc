@@ -32,6 +32,27 @@ std::string RateText(const memagent::v1::Engine& engine, const Terminal& termina
 
 }  // namespace
 
+std::string EstimateText(std::string_view text, uint64_t count, double variance,
+                         const Terminal& terminal) {
+  if (variance == 0) return std::string(text);
+  if (count == 0) return Concat("~", text);
+  const auto estimate = static_cast<double>(count);
+  const Interval interval = EstimateInterval(estimate, variance);
+  const double wider = std::max(estimate - interval.low, interval.high - estimate) / estimate;
+  // A hostile file may claim any variance.
+  const std::string percent = wider > 9.99 ? ">999" : Fixed(wider * 100, wider < 0.0995 ? 1 : 0);
+  return Concat("~", text, " ", terminal.glyphs().plus_minus, percent, " %");
+}
+
+std::string SamplingText(const View& view, const Terminal& terminal) {
+  const memagent::v1::Economy& economy = view.profile.economy;
+  const std::string bytes = HumanBytes(economy.largest_sample_bytes());
+  const bool constant = economy.sample_bytes() == economy.largest_sample_bytes();
+  return Concat("Numbers of blocks and bytes after ~ are estimates, ", terminal.glyphs().plus_minus,
+                " their 95 % interval: blocks under ", bytes, " were tracked by chance, ",
+                constant ? "" : "at the lowest rate ", "one for each ", bytes, " allocated.");
+}
+
 std::string_view BaseName(std::string_view path) {
   const size_t slash = path.rfind('/');
   return slash == std::string_view::npos ? path : path.substr(slash + 1);

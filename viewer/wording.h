@@ -23,6 +23,11 @@ std::string EngineText(const View& view, const Terminal& terminal);
 std::string CommandLineText(const View& view, const Terminal& terminal);
 // "worker-3", or "thread 4711" for one without a name.
 std::string ThreadText(const View& view, uint32_t thread_id, const Terminal& terminal);
+// "~1.20 MiB ±3 %" for an estimate, `text` as it is for an exact count.
+std::string EstimateText(std::string_view text, uint64_t count, double variance,
+                         const Terminal& terminal);
+// How the blocks were chosen that counts are estimated from.
+std::string SamplingText(const View& view, const Terminal& terminal);
 // "node 0", "an unknown node"
 std::string NodeText(int32_t node);
 // The last component of a path.

@@ -12,6 +12,11 @@ struct Attribution {
   UnattributedReason reason = UnattributedReason::kUnknownRegion;  // when there is no site
 
   bool attributed() const { return site != SiteId::kUnknown; }
+  // In heap memory, as far as the maps tell, and of no block that is known.
+  bool in_unknown_heap() const {
+    return !attributed() && (reason == UnattributedReason::kUnallocated ||
+                             reason == UnattributedReason::kUnpickedBlock);
+  }
 };
 
 }  // namespace memagent::attribute

@@ -114,7 +114,9 @@ Attribution Attributor::InAnonymous(uint64_t address, const Moment& moment, bool
   if (object.module != 0 && !object.name.empty()) {
     return {SiteNamed(RegionKind::kGlobal, object.name, object)};
   }
-  return Because(mapped ? UnattributedReason::kUnallocated : UnattributedReason::kUnknownRegion);
+  if (!mapped) return Because(UnattributedReason::kUnknownRegion);
+  return Because(ledger::BlocksLeftOut() ? UnattributedReason::kUnpickedBlock
+                                         : UnattributedReason::kUnallocated);
 }
 
 Attribution Attributor::AttributeOnce(uint64_t address, const Moment& moment) {
@@ -141,8 +143,8 @@ bool Attributor::RefreshAllowed() { return os::MonotonicNanos() >= next_refresh_
 Attribution Attributor::Attribute(uint64_t address, const Moment& moment) {
   if (address >> 47 != 0) return Because(UnattributedReason::kKernelAddress);
   const Attribution first = AttributeOnce(address, moment);
-  const bool maps_may_be_old = first.reason == UnattributedReason::kUnallocated ||
-                               first.reason == UnattributedReason::kUnknownRegion;
+  const bool maps_may_be_old =
+      first.in_unknown_heap() || first.reason == UnattributedReason::kUnknownRegion;
   if (first.attributed() || !maps_may_be_old || !RefreshAllowed()) return first;
   Refresh();
   return AttributeOnce(address, moment);

@@ -2,6 +2,7 @@
 
 #include <span>
 
+#include "agent/ledger/site_table.h"
 #include "agent/ledger/thread_record.h"
 
 namespace memagent::attribute {
@@ -116,8 +117,11 @@ HeapAnswer BlockFinder::FindAt(uint64_t address, EventTime moment, EventTime now
 
 HeapAnswer BlockFinder::Find(uint64_t address, EventTime moment, uint32_t error) {
   const EventTime now = ledger::Now() + kFutureMargin;
-  const HeapAnswer early = FindAt(address, moment - error, now);
-  const HeapAnswer late = FindAt(address, moment + error, now);
+  HeapAnswer early = FindAt(address, moment - error, now);
+  HeapAnswer late = FindAt(address, moment + error, now);
+  for (HeapAnswer* answer : {&early, &late}) {
+    answer->block.site = ledger::PrimarySite(answer->block.site);
+  }
   if (early.verdict == late.verdict && early.block.site == late.block.site) return early;
   return {HeapVerdict::kAmbiguous, {}};
 }

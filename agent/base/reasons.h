@@ -29,7 +29,9 @@ namespace memagent {
   X(kPredecessorAmbiguous, "predecessor_ambiguous",                                           \
     "which instruction ran before the interrupted one can't be told")                         \
   X(kNoDecoder, "no_decoder", "no instruction decoder was available")                         \
-  X(kSiteUntracked, "site_untracked", "in a block whose allocation could not be recorded")
+  X(kSiteUntracked, "site_untracked", "in a block whose allocation could not be recorded")    \
+  X(kUnpickedBlock, "unpicked_block",                                                         \
+    "in heap memory of no tracked block, while sample_bytes= left small blocks out")
 
 // A sample never reached attribution.
 #define MEMAGENT_DROP_REASONS(X)                                                                  \
@@ -51,7 +53,9 @@ namespace memagent {
   X(kForeignFree, "foreign_free", "freed, but never seen allocated")                         \
   X(kMissedFree, "missed_free", "given out again without a free that was seen")              \
   X(kMmapEventLost, "mmap_event_lost", "a mapping event found its queue full")               \
-  X(kThreadEnding, "thread_ending", "made while the thread's state was already gone")
+  X(kThreadEnding, "thread_ending", "made while the thread's state was already gone")        \
+  X(kNotPicked, "not_picked", "a small block that sample_bytes= left out by chance")         \
+  X(kUnpickedFree, "unpicked_free", "freed, and not tracked when it was allocated")
 
 #define MEMAGENT_REASON_ENUMERATOR(name, text, meaning) name,
 #define MEMAGENT_REASON_ROW(name, text, meaning) ReasonInfo{text, meaning},

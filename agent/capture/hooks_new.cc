@@ -51,10 +51,12 @@ void* NewOnMalloc(size_t size, size_t alignment, bool may_fail, const char* symb
   return block;
 }
 
-// The allocator's operator new may have come through malloc after all: then the block is known.
-inline void* RecordedNew(void* block, size_t size, HookFrame caller) {
+// The allocator's operator new may have come through malloc after all: then the block is known, or
+// was left out, which `left_out`, the count from before, tells.
+inline void* RecordedNew(void* block, uint64_t left_out, size_t size, HookFrame caller) {
   ledger::Block known;
-  if (block != nullptr && !ledger::FindBlock(reinterpret_cast<uint64_t>(block), known)) {
+  if (block != nullptr && !ledger::FindBlock(reinterpret_cast<uint64_t>(block), known) &&
+      left_out == LeftOutCount()) {
     RecordAllocation(block, size, caller);
   }
   return block;
@@ -79,8 +81,11 @@ namespace ledger = memagent::ledger;
   void* hook_##field parameters {                                               \
     if (!RealReady() || real.field == nullptr)                                  \
       return NewOnMalloc(size, alignment, may_fail, symbol, MEMAGENT_CALLER()); \
-    if (__builtin_expect(RecordsNew(), 0))                                      \
-      return RecordedNew(real.field arguments, size, MEMAGENT_CALLER());        \
+    if (__builtin_expect(RecordsNew(), 0)) {                                    \
+      const uint64_t left_out = LeftOutCount();                                 \
+      void* block = real.field arguments;                                       \
+      return RecordedNew(block, left_out, size, MEMAGENT_CALLER());             \
+    }                                                                           \
     return real.field arguments;                                                \
   }
 

@@ -15,7 +15,9 @@ namespace {
 using ledger::HookGuard;
 using ledger::ThreadRecord;
 
-constinit std::atomic<bool> recording{true};
+// One word, so that the hooks read one: 0 records nothing, 1 every block, else see SetSampleBytes.
+constinit std::atomic<uint32_t> tracking{1};
+constinit std::atomic<uint32_t> sample_bytes{1};
 constinit std::atomic<uint32_t> unloads{0};
 
 [[gnu::noinline, gnu::cold]] ThreadRecord* AdoptThread() {
@@ -42,9 +44,19 @@ constinit std::atomic<uint32_t> unloads{0};
   return site;
 }
 
+[[gnu::noinline]] SiteId PickedSiteOf(ThreadRecord& thread, StackId stack,
+                                      ledger::PickClass picked) {
+  const SiteId site = ledger::SiteOfPicked(stack, picked);
+  if (site == SiteId::kUnknown) thread.untracked.Add(UntrackedReason::kSiteTableFull);
+  return site;
+}
+
 // A stack that was seen before is kept with its site.
-[[gnu::always_inline]] inline SiteId HeapSiteOf(ThreadRecord& thread, const FrameStart& caller) {
+[[gnu::always_inline]] inline SiteId HeapSiteOf(ThreadRecord& thread, ledger::PickClass picked,
+                                                const FrameStart& caller) {
   const CapturedStack captured = Capture(caller, static_cast<StackCache*>(thread.stack_cache));
+  if (!picked.certain()) [[unlikely]]
+    return PickedSiteOf(thread, captured.stack, picked);
   if (captured.note != nullptr && *captured.note != 0) [[likely]]
     return SiteId{*captured.note};
   const SiteId site = SiteOf(thread, RegionKind::kHeap, captured.stack);
@@ -87,7 +99,8 @@ void PushHistory(ThreadRecord& thread, const ledger::Displaced& displaced) {
                              ledger::Block& block) {
   ledger::Displaced displaced;
   if (!ledger::EraseBlock(start, now, block, displaced)) {
-    thread.untracked.Add(UntrackedReason::kForeignFree);
+    thread.untracked.Add(ledger::BlocksLeftOut() ? UntrackedReason::kUnpickedFree
+                                                 : UntrackedReason::kForeignFree);
     return false;
   }
   if (displaced.count > 0) PushHistory(thread, displaced);
@@ -149,8 +162,23 @@ void RecordRegion(ledger::RegionEvent event, const FrameStart& caller) {
 
 }  // namespace
 
-void SetRecording(bool on) { recording.store(on, std::memory_order_relaxed); }
-bool Recording() { return recording.load(std::memory_order_relaxed); }
+void SetRecording(bool on) {
+  tracking.store(on ? sample_bytes.load(std::memory_order_relaxed) : 0, std::memory_order_relaxed);
+}
+bool Recording() { return tracking.load(std::memory_order_relaxed) != 0; }
+
+void SetSampleBytes(uint32_t mean) {
+  if (mean > ledger::largest_mean.load(std::memory_order_relaxed)) {
+    ledger::largest_mean.store(mean, std::memory_order_relaxed);
+  }
+  sample_bytes.store(mean, std::memory_order_relaxed);
+  if (Recording()) SetRecording(true);
+}
+
+uint64_t LeftOutCount() {
+  const ThreadRecord* record = ledger::thread_state.record;
+  return record == nullptr ? 0 : record->untracked.Read(UntrackedReason::kNotPicked);
+}
 
 ThreadRecord* CurrentThread() {
   ThreadRecord* record = ledger::thread_state.record;
@@ -158,14 +186,19 @@ ThreadRecord* CurrentThread() {
 }
 
 void RecordAllocation(void* block, size_t size, HookFrame hook) {
-  if (!Recording()) return;
+  const uint32_t mean = tracking.load(std::memory_order_relaxed);
+  if (mean == 0) return;
   HookGuard guard;
   if (!guard.entered()) return CountReentrant();
   ThreadRecord* thread = CurrentThread();
   if (thread == nullptr) return;
   if (IsToBeTimed()) [[unlikely]]
     return TimeAllocation(block, size, hook);
-  const SiteId site = HeapSiteOf(*thread, hook.Caller());
+  ledger::PickClass picked;
+  if (mean > 1 && !thread->sampler.Picks(size, mean, picked)) {
+    return thread->untracked.Add(UntrackedReason::kNotPicked);
+  }
+  const SiteId site = HeapSiteOf(*thread, picked, hook.Caller());
   if (site == SiteId::kUnknown) return;
   thread->counters.CountAllocation(site, size);
   const auto start = reinterpret_cast<uint64_t>(block);

@@ -20,6 +20,13 @@ namespace memagent::capture {
 void SetRecording(bool on);
 bool Recording();
 
+// From now on heap blocks below `mean` bytes are picked by chance (ledger/allocation_sampler.h).
+// `mean` is a power of two up to 2^kMaxMeanLog2; 1: every block is tracked. Calling thread: any.
+void SetSampleBytes(uint32_t mean);
+
+// How many blocks of the calling thread were left out by chance.
+uint64_t LeftOutCount();
+
 void RecordAllocation(void* block, size_t size, HookFrame hook);
 
 // The block that starts at `block` is about to be freed. False when it is not a known live block.

@@ -12,7 +12,11 @@ constexpr uint32_t kStackChunks = kMaxStacks / kStacksPerChunk;
 constexpr int kStackKinds = 4;
 
 constinit std::atomic<SiteCounters*> site_chunks[kSiteChunks];
-constinit std::atomic<std::atomic<uint32_t>*> stack_chunks[kStackKinds][kStackChunks];
+using StackChunk = std::atomic<uint32_t>;
+constinit std::atomic<StackChunk*> stack_chunks[kStackKinds][kStackChunks];
+// Tables like those above, mapped when a way of being picked is first met.
+using StackTable = std::atomic<StackChunk*>;
+constinit std::atomic<StackTable*> picked_tables[kMaxMeanLog2 + 1][kMaxMeanLog2 + 1];
 constinit std::atomic<uint32_t> sites_given{0};
 
 // The chunk in `cell`, made when missing; nullptr when memory is refused.
@@ -40,7 +44,7 @@ int KindIndex(RegionKind kind) {
   }
 }
 
-SiteId Make(RegionKind kind, StackId stack) {
+SiteId Make(RegionKind kind, StackId stack, PickClass picked) {
   const uint32_t id = sites_given.fetch_add(1, std::memory_order_relaxed) + 1;
   if (id > kMaxSites) {
     sites_given.store(kMaxSites, std::memory_order_relaxed);
@@ -50,22 +54,21 @@ SiteId Make(RegionKind kind, StackId stack) {
       ChunkIn(site_chunks[id / kSitesPerChunk], kSitesPerChunk * sizeof(SiteCounters));
   if (chunk == nullptr) return SiteId::kUnknown;
   chunk[id % kSitesPerChunk].kind = kind;
+  chunk[id % kSitesPerChunk].picked = picked;
   chunk[id % kSitesPerChunk].stack = stack;
   return SiteId{id};
 }
 
-}  // namespace
-
-SiteId SiteOfStack(RegionKind kind, StackId stack) {
+// The site of `stack` in `table`, made when new.
+inline SiteId SiteIn(StackTable* table, RegionKind kind, StackId stack, PickClass picked) {
   const auto index = static_cast<uint32_t>(stack);
   if (index >= kMaxStacks) return SiteId::kUnknown;
-  auto* chunk = ChunkIn(stack_chunks[KindIndex(kind)][index / kStacksPerChunk],
-                        kStacksPerChunk * sizeof(std::atomic<uint32_t>));
+  auto* chunk = ChunkIn(table[index / kStacksPerChunk], kStacksPerChunk * sizeof(StackChunk));
   if (chunk == nullptr) return SiteId::kUnknown;
-  std::atomic<uint32_t>& cell = chunk[index % kStacksPerChunk];
+  StackChunk& cell = chunk[index % kStacksPerChunk];
   uint32_t known = cell.load(std::memory_order_acquire);
   if (known != 0) return SiteId{known};
-  const SiteId fresh = Make(kind, stack);
+  const SiteId fresh = Make(kind, stack, picked);
   if (fresh == SiteId::kUnknown) return fresh;
   if (cell.compare_exchange_strong(known, static_cast<uint32_t>(fresh),
                                    std::memory_order_acq_rel)) {
@@ -73,11 +76,32 @@ SiteId SiteOfStack(RegionKind kind, StackId stack) {
   }
   SiteCounters* lost = CountersOf(fresh);  // another thread was faster: this id stays unused
   lost->kind = RegionKind::kUnknown;
+  lost->picked = {};
   lost->stack = StackId::kNone;
   return SiteId{known};
 }
 
-SiteId NewSite(RegionKind kind) { return Make(kind, StackId::kNone); }
+}  // namespace
+
+SiteId SiteOfStack(RegionKind kind, StackId stack) {
+  return SiteIn(stack_chunks[KindIndex(kind)], kind, stack, {});
+}
+
+SiteId SiteOfPicked(StackId stack, PickClass picked) {
+  const SiteId primary = SiteOfStack(RegionKind::kHeap, stack);
+  if (picked.certain() || primary == SiteId::kUnknown) return primary;
+  StackTable* table =
+      ChunkIn(picked_tables[picked.mean_log2][picked.size_log2], kStackChunks * sizeof(StackTable));
+  return table == nullptr ? SiteId::kUnknown : SiteIn(table, RegionKind::kHeap, stack, picked);
+}
+
+SiteId PrimarySite(SiteId site) {
+  const SiteCounters* counters = CountersOf(site);
+  if (counters == nullptr || counters->picked.certain()) return site;
+  return SiteOfStack(counters->kind, counters->stack);
+}
+
+SiteId NewSite(RegionKind kind) { return Make(kind, StackId::kNone, {}); }
 
 SiteCounters* CountersOf(SiteId site) {
   const auto id = static_cast<uint32_t>(site);

@@ -3,6 +3,10 @@
 //
 // Site ids are dense, from 1, at most kMaxSites. Host threads find the site of a stack with one
 // load; the counters here are what thread-local deltas (counter_cache.h) are flushed into.
+//
+// Where blocks are picked by chance (allocation_sampler.h) a stack has further sites, one for each
+// way of being picked, so that the counts of a site have one weight and a free finds the weight of
+// its allocation. They are the ledger's own business: everybody else knows the primary site.
 #ifndef MEMAGENT_AGENT_LEDGER_SITE_TABLE_H_
 #define MEMAGENT_AGENT_LEDGER_SITE_TABLE_H_
 
@@ -10,6 +14,7 @@
 #include <cstdint>
 
 #include "agent/base/types.h"
+#include "agent/ledger/allocation_sampler.h"
 
 namespace memagent::ledger {
 
@@ -21,13 +26,15 @@ inline constexpr uint32_t kMaxStacks = 1u << 22;
 // Totals of a site. Updated with relaxed atomics by any thread, read by the drain thread.
 struct alignas(64) SiteCounters {
   RegionKind kind;
+  PickClass picked;  // not certain: a further site of the stack
   StackId stack;
   std::atomic<uint64_t> allocations;
   std::atomic<uint64_t> frees;
   std::atomic<uint64_t> bytes_allocated;
   std::atomic<uint64_t> bytes_freed;
   std::atomic<int64_t> bytes_peak;
-  // Live when this process was forked; the counts above start there. Written while it has one thread.
+  // Live when this process was forked; the counts above start there. Written while it has one
+  // thread.
   uint64_t inherited_blocks;
   uint64_t inherited_bytes;
 };
@@ -37,14 +44,21 @@ static_assert(sizeof(SiteCounters) == 64, "one cache line a site");
 // Kinds: kHeap, kMmap, kBrk, kShm. Calling thread: any, also in a hook; lock-free.
 SiteId SiteOfStack(RegionKind kind, StackId stack);
 
+// The further site of heap blocks of this stack that were picked that way; makes the primary one,
+// too.
+SiteId SiteOfPicked(StackId stack, PickClass picked);
+
+// The site of the same stack that stands for all of them.
+SiteId PrimarySite(SiteId site);
+
 // A new site without a stack. Calling thread: drain thread.
 SiteId NewSite(RegionKind kind);
 
 // Counters of a site that exists; nullptr for kUnknown and ids not given out.
 SiteCounters* CountersOf(SiteId site);
 
-// In the child of fork, before it has another thread: what its parent allocated and freed is not its
-// own, what is live is inherited.
+// In the child of fork, before it has another thread: what its parent allocated and freed is not
+// its own, what is live is inherited.
 void InheritLiveBlocks();
 
 // Ids 1..SiteCount() were given out (an id lost in a race has stack kNone and kind kUnknown).

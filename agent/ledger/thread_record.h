@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "agent/base/types.h"
+#include "agent/ledger/allocation_sampler.h"
 #include "agent/ledger/counter_cache.h"
 #include "agent/ledger/hook_clock.h"
 #include "agent/ledger/shadow_map.h"
@@ -71,6 +72,7 @@ struct ThreadRecord {
   std::atomic<uint64_t> regions_lost;
   UntrackedCounts untracked;
   std::atomic<uint64_t> allocations;  // of this thread, for the own-cost figures
+  AllocationSampler sampler;
   CounterCache counters;
   void* stack_cache;  // capture::StackCache, opaque here
   ThreadRecord* next_free;

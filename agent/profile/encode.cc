@@ -46,6 +46,19 @@ void EncodeCode(MessageWriter& out, std::span<const CodeData> code) {
                 [](const CodeData& c) { return c.remote_samples; });
 }
 
+void EncodeSampled(MessageWriter& out, const SampledData& sampled) {
+  using F = field::SampledCounts;
+  PutUint(out, F::kPickedAllocations, sampled.picked_allocations);
+  PutUint(out, F::kPickedFrees, sampled.picked_frees);
+  PutDouble(out, F::kAllocationsVariance, sampled.allocations_variance);
+  PutDouble(out, F::kFreesVariance, sampled.frees_variance);
+  PutDouble(out, F::kBytesAllocatedVariance, sampled.bytes_allocated_variance);
+  PutDouble(out, F::kBytesFreedVariance, sampled.bytes_freed_variance);
+  PutDouble(out, F::kBytesPeakVariance, sampled.bytes_peak_variance);
+  PutDouble(out, F::kBlocksLiveVariance, sampled.blocks_live_variance);
+  PutDouble(out, F::kBytesLiveVariance, sampled.bytes_live_variance);
+}
+
 void EncodePages(MessageWriter& out, const SiteTotalData& total) {
   using F = field::SiteTotal;
   PutSintColumn(out, F::kPageNode, total.pages,
@@ -159,6 +172,15 @@ void EncodeSiteTotal(MessageWriter& out, const SiteTotalData& total) {
   EncodePages(out, total);
   PutUint(out, F::kInheritedBlocks, total.inherited_blocks);
   PutUint(out, F::kInheritedBytes, total.inherited_bytes);
+  if (!total.sampled.any()) return;
+  MessageWriter sampled(out, F::kSampled);
+  EncodeSampled(sampled, total.sampled);
+}
+
+void EncodeEconomy(MessageWriter& out, const EconomyData& economy) {
+  using F = field::Economy;
+  PutUint(out, F::kSampleBytes, economy.sample_bytes);
+  PutUint(out, F::kLargestSampleBytes, economy.largest_sample_bytes);
 }
 
 void EncodeCostPart(MessageWriter& out, const CostPartData& part) {

@@ -118,7 +118,7 @@ struct Site {
   enum : uint32_t { kId = 1, kKind, kStack, kName, kModule, kAddress, kSizeBytes, kStackCut };
 };
 struct Totals {
-  enum : uint32_t { kTime = 1, kFinal, kAccounting, kThread, kSite, kOwnCost, kMore };
+  enum : uint32_t { kTime = 1, kFinal, kAccounting, kThread, kSite, kOwnCost, kMore, kEconomy };
 };
 struct Accounting {
   enum : uint32_t {
@@ -179,7 +179,24 @@ struct SiteTotal {
     kPagesNotPresent,
     kInheritedBlocks,
     kInheritedBytes,
+    kSampled,
   };
+};
+struct SampledCounts {
+  enum : uint32_t {
+    kPickedAllocations = 1,
+    kPickedFrees,
+    kAllocationsVariance,
+    kFreesVariance,
+    kBytesAllocatedVariance,
+    kBytesFreedVariance,
+    kBytesPeakVariance,
+    kBlocksLiveVariance,
+    kBytesLiveVariance,
+  };
+};
+struct Economy {
+  enum : uint32_t { kSampleBytes = 1, kLargestSampleBytes };
 };
 struct FirstTouch {
   enum : uint32_t { kThread = 1, kCpuNode, kFrame, kPages, kFaults };

@@ -172,6 +172,20 @@ struct PagesData {
   uint64_t count = 0;
 };
 
+// How far a site's counts are estimates, from blocks that were picked by chance.
+struct SampledData {
+  uint64_t picked_allocations = 0;  // 0: every block was tracked, the counts are exact
+  uint64_t picked_frees = 0;
+  double allocations_variance = 0;
+  double frees_variance = 0;
+  double bytes_allocated_variance = 0;
+  double bytes_freed_variance = 0;
+  double bytes_peak_variance = 0;
+  double blocks_live_variance = 0;
+  double bytes_live_variance = 0;
+  bool any() const { return picked_allocations != 0 || blocks_live_variance != 0; }
+};
+
 struct SiteTotalData {
   uint32_t site = 0;
   uint64_t allocations = 0;
@@ -190,6 +204,14 @@ struct SiteTotalData {
   uint64_t pages_not_present = 0;
   uint64_t inherited_blocks = 0;
   uint64_t inherited_bytes = 0;
+  SampledData sampled = {};
+};
+
+// What was left out by order, to make the profile cheaper.
+struct EconomyData {
+  uint64_t sample_bytes = 1;  // in force now; 1: every block is tracked
+  uint64_t largest_sample_bytes = 1;
+  bool any() const { return largest_sample_bytes > 1; }
 };
 
 // The values of CostPart.Basis.

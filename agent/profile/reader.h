@@ -87,6 +87,7 @@ struct Profile {
   std::map<uint32_t, Site> sites;    // by site id; 0: "site unknown"
   v1::Accounting accounting;         // of the whole process, at the last checkpoint
   v1::OwnCost own_cost;
+  v1::Economy economy;           // unset: nothing was left out by order
   uint64_t checkpoint_time = 0;  // of the last Totals; 0: none was written
   bool final = false;            // the last Totals was written at the end of the session
   std::vector<v1::Event> events;

@@ -121,6 +121,7 @@ void Merger::AddTotals(v1::Totals&& totals) {
   profile_.final = totals.final();
   profile_.accounting = std::move(*totals.mutable_accounting());
   profile_.own_cost = std::move(*totals.mutable_own_cost());
+  profile_.economy = std::move(*totals.mutable_economy());
   for (v1::Totals& part : pending_) ApplyTotals(std::move(part));
   pending_.clear();
   ApplyTotals(std::move(totals));

@@ -1,5 +1,5 @@
-// After merging: no id of a Profile leads out of its table, and its one floating-point number is a
-// rate.
+// After merging: no id of a Profile leads out of its table, and every floating-point number is a
+// rate or a variance.
 #include <algorithm>
 
 #include "agent/profile/reader_merge.h"
@@ -66,6 +66,7 @@ class Repair {
   }
 
   void FixTotal(v1::SiteTotal& total) {
+    if (total.has_sampled()) FixSampled(*total.mutable_sampled());
     EvenOut(total.mutable_cell_thread(), total.mutable_cell_cpu_node(),
             total.mutable_cell_memory_node(), total.mutable_cell_samples());
     EvenOut(total.mutable_code_frame(), total.mutable_code_samples(),
@@ -79,6 +80,21 @@ class Repair {
       touch.set_thread(Valid(touch.thread(), p_.threads.size()));
       touch.set_frame(Valid(touch.frame(), p_.frames.size()));
     }
+  }
+
+  // A variance that is none becomes the largest number: then nothing is known.
+  static double Variance(double value) {
+    constexpr double kLargest = 1e200;  // its root and a sum of many are still numbers
+    return value >= 0 && value < kLargest ? value : kLargest;
+  }
+  static void FixSampled(v1::SampledCounts& s) {
+    s.set_allocations_variance(Variance(s.allocations_variance()));
+    s.set_frees_variance(Variance(s.frees_variance()));
+    s.set_bytes_allocated_variance(Variance(s.bytes_allocated_variance()));
+    s.set_bytes_freed_variance(Variance(s.bytes_freed_variance()));
+    s.set_bytes_peak_variance(Variance(s.bytes_peak_variance()));
+    s.set_blocks_live_variance(Variance(s.blocks_live_variance()));
+    s.set_bytes_live_variance(Variance(s.bytes_live_variance()));
   }
 
   // Cuts columns that belong together to the length of the shortest.

@@ -193,15 +193,22 @@ bool ProfileWriter::AddSiteTotal(const SiteTotalData& total) {
   return totals_stored_;
 }
 
-bool ProfileWriter::EndTotals(const AccountingData& accounting, const OwnCostData& own_cost) {
+bool ProfileWriter::EndTotals(const AccountingData& accounting, const OwnCostData& own_cost,
+                              const EconomyData& economy) {
   {
     MessageWriter body(chunks_.body());
     {
       MessageWriter message(body, field::Totals::kAccounting);
       EncodeAccounting(message, accounting);
     }
-    MessageWriter message(body, field::Totals::kOwnCost);
-    EncodeOwnCost(message, own_cost);
+    {
+      MessageWriter message(body, field::Totals::kOwnCost);
+      EncodeOwnCost(message, own_cost);
+    }
+    if (economy.any()) {
+      MessageWriter message(body, field::Totals::kEconomy);
+      EncodeEconomy(message, economy);
+    }
   }
   return CommitTotalsPart(false);
 }

@@ -46,7 +46,8 @@ class ProfileWriter {
   void BeginTotals(Nanos time, bool final);
   bool AddThreadTotal(const ThreadTotalData& total);
   bool AddSiteTotal(const SiteTotalData& total);
-  bool EndTotals(const AccountingData& accounting, const OwnCostData& own_cost);
+  bool EndTotals(const AccountingData& accounting, const OwnCostData& own_cost,
+                 const EconomyData& economy = {});
 
   // The sink has begun a new file: write everything again, the header first. Interned strings
   // keep their ids.

@@ -16,7 +16,7 @@ constexpr uint64_t kRewriteFactor = 3;
 // The file may not reach profile::kMaxProfileBytes while a rewrite could still shrink it.
 constexpr uint64_t kRewriteNearCapBytes = profile::kMaxProfileBytes / 4 * 3;
 
-profile::SiteTotalData TotalOf(SiteId site, const attribute::RegionCounts& counts) {
+profile::SiteTotalData TotalOf(SiteId site, const SiteCount& counts) {
   profile::SiteTotalData total;
   total.site = static_cast<uint32_t>(site);
   total.allocations = counts.allocations;
@@ -26,6 +26,7 @@ profile::SiteTotalData TotalOf(SiteId site, const attribute::RegionCounts& count
   total.bytes_peak = counts.bytes_peak;
   total.inherited_blocks = counts.inherited_blocks;
   total.inherited_bytes = counts.inherited_bytes;
+  total.sampled = counts.sampled;
   return total;
 }
 
@@ -95,8 +96,10 @@ void Checkpoint::WriteSites(const SiteCounts& counts) {
   }
   for (uint32_t id = 1; id <= ledger::SiteCount(); ++id) {
     const ledger::SiteCounters* site = ledger::CountersOf(SiteId{id});
-    // A site made by the drain thread is among the named ones; an id lost in a race has no kind.
-    if (site == nullptr || site->kind == RegionKind::kUnknown || site_written_.contains(id))
+    // A site made by the drain thread is among the named ones; an id lost in a race has no kind;
+    // a site of picked blocks is part of its primary one.
+    if (site == nullptr || site->kind == RegionKind::kUnknown || !site->picked.certain() ||
+        site_written_.contains(id))
       continue;
     if (!counts.Of(SiteId{id}).any() && from_.aggregator.FindSite(SiteId{id}) == nullptr) continue;
     bool& written = site_written_[id];
@@ -113,7 +116,7 @@ void Checkpoint::WriteSites(const SiteCounts& counts) {
   writer_.WriteSites(fresh);
 }
 
-void Checkpoint::WriteSiteTotal(SiteId site, const attribute::RegionCounts& counts) {
+void Checkpoint::WriteSiteTotal(SiteId site, const SiteCount& counts) {
   base::Vector<profile::CellData> cells;
   base::Vector<profile::CodeData> code;
   base::Vector<profile::FirstTouchData> touches;
@@ -178,13 +181,15 @@ aggregate::Accounting Checkpoint::WriteThreadTotals() {
   return process;
 }
 
-void Checkpoint::WriteTotals(const SiteCounts& counts, bool final,
-                             const profile::OwnCostData& own) {
+void Checkpoint::WriteTotals(const SiteCounts& counts, bool final, const profile::OwnCostData& own,
+                             const profile::EconomyData& economy) {
   writer_.BeginTotals(os::MonotonicNanos(), final);
   aggregate::Accounting process = WriteThreadTotals();
   last_counts_.resize(ledger::SiteCount() + 1);
   for (uint32_t id = 1; id < last_counts_.size(); ++id) {
-    const attribute::RegionCounts now = counts.Of(SiteId{id});
+    const ledger::SiteCounters* site = ledger::CountersOf(SiteId{id});
+    if (site != nullptr && !site->picked.certain()) continue;
+    const SiteCount now = counts.Of(SiteId{id});
     LastCounts& last = last_counts_[id];
     const uint64_t bytes = now.bytes_allocated + now.bytes_freed;
     const aggregate::SiteStats* stats = from_.aggregator.FindSite(SiteId{id});
@@ -194,12 +199,12 @@ void Checkpoint::WriteTotals(const SiteCounts& counts, bool final,
     last = {now.allocations, now.frees, bytes};
     WriteSiteTotal(SiteId{id}, now);
   }
-  EndTotals(counts, process, own);
+  EndTotals(counts, process, own, economy);
 }
 
 // The cost is read last: what comes after it, the last chunk and the footer, is a few microseconds.
 void Checkpoint::EndTotals(const SiteCounts& counts, aggregate::Accounting process,
-                           profile::OwnCostData own) {
+                           profile::OwnCostData own, const profile::EconomyData& economy) {
   const capture::StackStatistics stacks = capture::ReadStackStatistics();
   process.untracked[static_cast<size_t>(UntrackedReason::kStackTableFull)] += stacks.full;
   process.untracked[static_cast<size_t>(UntrackedReason::kBootstrapHeap)] +=
@@ -218,7 +223,7 @@ void Checkpoint::EndTotals(const SiteCounts& counts, aggregate::Accounting proce
   inputs.checkpoint_nanos = cpu_nanos_ + inputs.drain_cpu_nanos - cpu_begun_;
   const OwnCostRecord cost(EstimateOwnCost(inputs));
   cost.AttachTo(own);
-  writer_.EndTotals(process, own);
+  writer_.EndTotals(process, own, economy);
 }
 
 void Checkpoint::WriteEvents() {
@@ -240,7 +245,8 @@ void Checkpoint::WriteReservoir() {
   writer_.WriteRawSamples(rows);
 }
 
-void Checkpoint::Write(const char* how, profile::OwnCostData own) {
+void Checkpoint::Write(const char* how, profile::OwnCostData own,
+                       const profile::EconomyData& economy) {
   if (file_.path().empty()) return;
   begun_ = os::MonotonicNanos();
   cpu_begun_ = os::ThreadCpuNanos();
@@ -252,7 +258,7 @@ void Checkpoint::Write(const char* how, profile::OwnCostData own) {
   WriteSites(counts);
   WriteEvents();
   if (how != nullptr) WriteReservoir();
-  WriteTotals(counts, how != nullptr, own);
+  WriteTotals(counts, how != nullptr, own, economy);
   if (how != nullptr) writer_.WriteFooter({os::MonotonicNanos(), how});
   if (std::exchange(rewriting_, false)) file_.EndRewrite();
   if (everything_) compact_bytes_ = file_.size_bytes();

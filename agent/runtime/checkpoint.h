@@ -44,7 +44,7 @@ class Checkpoint {
 
   // Appends what changed. `how` is the footer's word for the last one; nullptr: more will follow.
   // `own` holds the cost figures that only the drain loop knows.
-  void Write(const char* how, profile::OwnCostData own);
+  void Write(const char* how, profile::OwnCostData own, const profile::EconomyData& economy);
 
   // Whether the file should be written anew, which the caller does between the two calls: the
   // header is its business.
@@ -82,10 +82,12 @@ class Checkpoint {
   void StartOver();
   void WriteThreads();
   void WriteSites(const SiteCounts& counts);
-  void WriteTotals(const SiteCounts& counts, bool final, const profile::OwnCostData& own);
-  void EndTotals(const SiteCounts& counts, aggregate::Accounting process, profile::OwnCostData own);
+  void WriteTotals(const SiteCounts& counts, bool final, const profile::OwnCostData& own,
+                   const profile::EconomyData& economy);
+  void EndTotals(const SiteCounts& counts, aggregate::Accounting process, profile::OwnCostData own,
+                 const profile::EconomyData& economy);
   aggregate::Accounting WriteThreadTotals();
-  void WriteSiteTotal(SiteId site, const attribute::RegionCounts& counts);
+  void WriteSiteTotal(SiteId site, const SiteCount& counts);
   void WriteEvents();
   void WriteReservoir();
   // Of an address, or of what SiteStats keeps in its place.

@@ -366,7 +366,7 @@ void DrainLoop::WriteCheckpoint(const char* how) {
   }
   AppendRunReport({});
   if (how == nullptr && checkpoint_.IsOvergrown()) checkpoint_.Rewrite(header);
-  checkpoint_.Write(how, OwnCost());
+  checkpoint_.Write(how, OwnCost(), Economy());
   reserve_.Take();
 }
 

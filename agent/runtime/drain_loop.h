@@ -61,6 +61,10 @@ class DrainLoop {
   void Announce(const char* how);
   void AppendRunReport(std::string_view problem);
   profile::OwnCostData OwnCost() const;
+  profile::EconomyData Economy() const {
+    const uint64_t sample_bytes = options_.sample_bytes == 0 ? 1 : options_.sample_bytes;
+    return {sample_bytes, sample_bytes};
+  }
   void Publish(uint64_t settled_tsc);
 
   SessionControl& control_;

@@ -33,8 +33,8 @@ UnattributedReason ReasonOf(const decode::AccessResolver::Result& result) {
 
 // In free heap memory, or where the heap has grown since the maps were read.
 bool MayGetABlock(const attribute::Attribution& attribution) {
-  return !attribution.attributed() && (attribution.reason == UnattributedReason::kUnallocated ||
-                                       attribution.reason == UnattributedReason::kUnknownRegion);
+  return attribution.in_unknown_heap() ||
+         (!attribution.attributed() && attribution.reason == UnattributedReason::kUnknownRegion);
 }
 
 // An access through the null page is a base register that was not a pointer.

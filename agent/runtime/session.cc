@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <time.h>
 
+#include <algorithm>
+
 #include "agent/base/private_heap.h"
 #include "agent/base/syscall.h"
 #include "agent/capture/drain_wake.h"
@@ -241,6 +243,8 @@ void StartSession() {
   RegisterForkHandler(AfterForkInChild);
   control.pid = Pid();
   control.settings = &settings;
+  capture::SetSampleBytes(
+      static_cast<uint32_t>(std::max<uint64_t>(1, settings.options.sample_bytes)));
   ledger::thread_state.depth -= ledger::kForwarding;
   capture::CurrentThread();
   capture::process_events.store(&kEvents, std::memory_order_release);

@@ -11,6 +11,7 @@
 
 #include "agent/base/syscall.h"
 #include "agent/capture/real_symbols.h"
+#include "agent/ledger/allocation_sampler.h"
 #include "agent/os/file.h"
 #include "agent/profile/output_name.h"
 
@@ -68,6 +69,12 @@ void Limit(Settings& settings, std::string_view name, uint64_t& value, uint64_t 
        "\" was changed: ", "it is out of range, the nearest allowed number is used");
 }
 
+void MakePowerOfTwo(Settings& settings, std::string_view name, uint64_t& value) {
+  if (value == 0 || std::has_single_bit(value)) return;
+  value = std::bit_floor(value);
+  Note(settings, name, "\" was changed: ", "the next smaller power of two is used");
+}
+
 void LimitNumbers(Settings& settings) {
   base::Options& options = settings.options;
   Limit(settings, "ring_pages", options.ring_pages, 1, 4096);
@@ -75,10 +82,12 @@ void LimitNumbers(Settings& settings) {
   Limit(settings, "checkpoint", options.checkpoint, 0, 86400);
   Limit(settings, "raw_samples", options.raw_samples, 0, 1000000);
   Limit(settings, "fault_period", options.fault_period, 0, uint64_t{1} << 32);
-  if (!std::has_single_bit(options.ring_pages)) {
-    options.ring_pages = std::bit_floor(options.ring_pages);
-    Note(settings, "ring_pages", "\" was changed: ", "the next smaller power of two is used");
+  if (options.sample_bytes > 1) {  // 1 is every block, as 0 is
+    Limit(settings, "sample_bytes", options.sample_bytes, ledger::kLeastCost,
+          uint64_t{1} << ledger::kMaxMeanLog2);
   }
+  MakePowerOfTwo(settings, "ring_pages", options.ring_pages);
+  MakePowerOfTwo(settings, "sample_bytes", options.sample_bytes);
 }
 
 bool TakeVariable(std::string_view entry, std::string_view name, std::string_view& value) {

@@ -36,7 +36,13 @@ void SiteCounts::AddThreads() {
   });
 }
 
-RegionCounts SiteCounts::Of(SiteId site) const {
+SiteCount SiteCounts::Of(SiteId site) const {
+  const auto estimate = estimates_.find(static_cast<uint32_t>(site));
+  if (estimate == estimates_.end()) return {Tracked(site), {}};
+  return estimate->second.Total(Tracked(site));
+}
+
+RegionCounts SiteCounts::Tracked(SiteId site) const {
   RegionCounts counts;
   const auto region = regions_.counts().find(static_cast<uint32_t>(site));
   if (region != regions_.counts().end()) return region->second;
@@ -65,9 +71,12 @@ RegionCounts SiteCounts::Of(SiteId site) const {
 
 void SiteCounts::Sum() {
   for (uint32_t id = 1; id <= ledger::SiteCount(); ++id) {
-    const RegionCounts counts = Of(SiteId{id});
+    const RegionCounts counts = Tracked(SiteId{id});
     allocations_ += counts.allocations;
     live_blocks_ += counts.inherited_blocks + counts.allocations - counts.frees;
+    const ledger::SiteCounters* site = ledger::CountersOf(SiteId{id});
+    if (site == nullptr || site->picked.certain()) continue;
+    estimates_[static_cast<uint32_t>(ledger::PrimarySite(SiteId{id}))].Add(counts, site->picked);
   }
 }
 

@@ -1,5 +1,6 @@
 // Allocation counters of every site at one moment: the global totals plus what threads have not
-// flushed yet. Calling thread: the drain thread.
+// flushed yet. Where blocks are picked by chance, a primary site's are estimates that include the
+// further sites of its stack (ledger/site_table.h). Calling thread: the drain thread.
 #ifndef MEMAGENT_AGENT_RUNTIME_SITE_COUNTS_H_
 #define MEMAGENT_AGENT_RUNTIME_SITE_COUNTS_H_
 
@@ -8,6 +9,7 @@
 #include "agent/attribute/region_index.h"
 #include "agent/base/containers.h"
 #include "agent/base/types.h"
+#include "agent/runtime/site_estimate.h"
 
 namespace memagent::runtime {
 
@@ -17,7 +19,9 @@ class SiteCounts {
   // or not at all for that one entry; the next checkpoint corrects it.
   explicit SiteCounts(const attribute::RegionIndex& regions);
 
-  attribute::RegionCounts Of(SiteId site) const;
+  // Of a primary site.
+  SiteCount Of(SiteId site) const;
+  // Blocks that were or are tracked.
   uint64_t allocations() const { return allocations_; }
   uint64_t live_blocks() const { return live_blocks_; }
 
@@ -32,9 +36,12 @@ class SiteCounts {
 
   void AddThreads();
   void Sum();
+  // What was tracked under this site alone.
+  attribute::RegionCounts Tracked(SiteId site) const;
 
   const attribute::RegionIndex& regions_;
   base::HashMap<uint32_t, Delta> deltas_;
+  base::HashMap<uint32_t, SiteEstimate> estimates_;  // by primary site
   uint64_t allocations_ = 0;
   uint64_t live_blocks_ = 0;
 };

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "agent/ledger/site_table.h"
 #include "agent/ledger/thread_record.h"
 
 namespace memagent::attribute {
@@ -114,6 +115,31 @@ TEST_F(BlockFinderTest, HistoryThatWasPushedMeanwhileIsGatheredOnAMiss) {
   Insert(64, kSite, Ago(9000));
   Erase(Ago(5000));
   EXPECT_EQ(SiteAt(Ago(6000)), kSite);
+}
+
+TEST_F(BlockFinderTest, APickedBlockIsFoundUnderThePrimarySiteOfItsStack) {
+  constexpr StackId kStack{60'000};
+  const SiteId picked = ledger::SiteOfPicked(kStack, {6, 10});
+  Insert(64, picked, Ago(9000));
+  EXPECT_EQ(SiteAt(Ago(6000)), ledger::SiteOfStack(RegionKind::kHeap, kStack));
+}
+
+// The block of one site, however each was picked, is no ambiguity.
+TEST_F(BlockFinderTest, ReuseByAnotherWayOfBeingPickedIsNotAmbiguous) {
+  constexpr StackId kStack{60'001};
+  const SiteId primary = ledger::SiteOfStack(RegionKind::kHeap, kStack);
+  Insert(64, ledger::SiteOfPicked(kStack, {6, 10}), Ago(9000));
+  Erase(Ago(5000));
+  Insert(64, primary, Ago(4990));
+  EXPECT_EQ(SiteAt(Ago(4995), 100), primary);
+}
+
+// The block that took its place was left out by sampling: nobody told the index.
+TEST_F(BlockFinderTest, ADeadBlockIsNotBlamedForWhatFollowsItUnseen) {
+  Insert(64, kSite, Ago(9000));
+  Erase(Ago(5000));
+  EXPECT_EQ(SiteAt(Ago(5001)), kSite);
+  EXPECT_EQ(VerdictAt(Ago(4000)), HeapVerdict::kNothing);
 }
 
 TEST_F(BlockFinderTest, MissWithinLostHistoryIsOverwritten) {

@@ -20,6 +20,7 @@ constexpr int kThreads = 2;
 constexpr uint32_t kSamples = 5'000;  // of each thread
 constexpr uint64_t kAddress = 0x480000000000;
 constexpr uint32_t kLag = 100'000;  // 6 to 13 ms: nothing older is looked up
+constexpr uint32_t kFirstSite = 1'000'000;  // no site of that number exists
 
 struct Truth {
   uint64_t address;
@@ -53,7 +54,7 @@ class Host {
     std::mt19937 random(index);
     const uint64_t address = kAddress + index * (uint64_t{1} << 30);
     for (uint32_t i = 0; i < kSamples;) {
-      const SiteId site{1 + static_cast<uint32_t>(random() % 100)};
+      const SiteId site{kFirstSite + static_cast<uint32_t>(random() % 100)};
       const uint64_t size = random() % 8 == 0 ? 40'000 : 32 + random() % 200;
       const uint64_t start = address + random() % 3 * 32;
       ledger::Displaced displaced;

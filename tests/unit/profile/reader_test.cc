@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <string>
 
@@ -74,6 +75,26 @@ TEST(Reader, WholeProfileHasNoWarnings) {
   EXPECT_EQ(result.profile->load.chunks_read, SmallProfile().ends.size());
   ASSERT_TRUE(result.profile->footer.has_value());
   EXPECT_EQ(result.profile->footer->chunks(), SmallProfile().ends.size());
+}
+
+TEST(Reader, AVarianceThatIsNoneIsAsLargeAsCanBe) {
+  MemorySink sink;
+  ProfileWriter writer(sink);
+  writer.WriteHeader(HeaderData{});
+  SiteTotalData total;
+  total.site = 1;
+  total.sampled = {1, 0, -1, NAN, INFINITY, 1e300, 4, 0, 0};
+  writer.BeginTotals(1, true);
+  writer.AddSiteTotal(total);
+  writer.EndTotals(AccountingData{}, OwnCostData{});
+  const LoadResult result = ParseProfile(sink.text, "p");
+  ASSERT_TRUE(result.profile.has_value());
+  const v1::SampledCounts& read = result.profile->sites.at(1).total.sampled();
+  for (double variance : {read.allocations_variance(), read.frees_variance(),
+                          read.bytes_allocated_variance(), read.bytes_freed_variance()}) {
+    EXPECT_EQ(variance, 1e200);
+  }
+  EXPECT_EQ(read.bytes_peak_variance(), 4);
 }
 
 TEST(Reader, EveryTruncationKeepsEveryWholeChunk) {

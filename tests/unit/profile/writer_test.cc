@@ -253,6 +253,25 @@ TEST_F(WriterTest, SiteTotalKeepsEveryColumn) {
             "pages_not_present: 2");
 }
 
+TEST_F(WriterTest, EstimatesKeepTheirVariances) {
+  SiteTotalData total;
+  total.site = 3;
+  total.sampled = {5, 4, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5};
+  writer_.BeginTotals(50, true);
+  ASSERT_TRUE(writer_.AddSiteTotal(total));
+  total.site = 4;
+  total.sampled = {};
+  ASSERT_TRUE(writer_.AddSiteTotal(total));
+  ASSERT_TRUE(writer_.EndTotals(AccountingData{}, OwnCostData{}, {512, 2048}));
+  const Profile profile = Read();
+  EXPECT_EQ(profile.sites.at(3).total.sampled().ShortDebugString(),
+            "picked_allocations: 5 picked_frees: 4 allocations_variance: 1.5 frees_variance: 2.5 "
+            "bytes_allocated_variance: 3.5 bytes_freed_variance: 4.5 bytes_peak_variance: 5.5 "
+            "blocks_live_variance: 6.5 bytes_live_variance: 7.5");
+  EXPECT_FALSE(profile.sites.at(4).total.has_sampled());
+  EXPECT_EQ(profile.economy.ShortDebugString(), "sample_bytes: 512 largest_sample_bytes: 2048");
+}
+
 TEST_F(WriterTest, AccountingNamesEveryReason) {
   AccountingData accounting;
   uint64_t next = 1;

@@ -88,6 +88,22 @@ TEST_F(SiteCountsTest, SumsCoverEverySite) {
   EXPECT_EQ(after.live_blocks() - before.live_blocks(), 7u);
 }
 
+TEST_F(SiteCountsTest, PickedBlocksAreEstimatedInThePrimarySiteOfTheirStack) {
+  constexpr StackId kStack{70'000};
+  const SiteId picked = ledger::SiteOfPicked(kStack, {6, 10});  // 64 bytes of 1,024: 1 in 16.5
+  const SiteId primary = ledger::PrimarySite(picked);
+  first_->counters.CountAllocation(primary, 2000);
+  for (int i = 0; i < 100; ++i) first_->counters.CountAllocation(picked, 64);
+  for (int i = 0; i < 40; ++i) second_->counters.CountFree(picked, 64);
+  const SiteCount counts = SiteCounts(regions_).Of(primary);
+  EXPECT_NEAR(static_cast<double>(counts.allocations), 1 + 1650.5, 0.6);
+  EXPECT_NEAR(static_cast<double>(counts.frees), 660.2, 0.6);
+  EXPECT_NEAR(static_cast<double>(counts.bytes_allocated), 2000 + 64 * 1650.5, 1);
+  EXPECT_EQ(counts.sampled.picked_allocations, 100u);
+  EXPECT_NEAR(counts.sampled.allocations_variance / (100 * 16.505 * 15.505), 1, 1e-3);
+  EXPECT_NEAR(counts.sampled.blocks_live_variance / (60 * 16.505 * 15.505), 1, 1e-3);
+}
+
 TEST_F(SiteCountsTest, UnknownSiteHasNoCounts) {
   EXPECT_EQ(SiteCounts(regions_).Of(SiteId::kUnknown).allocations, 0u);
 }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace memagent::viewer {
 namespace {
 
@@ -36,6 +38,26 @@ TEST(Wilson, NoSamplesMeansNothingIsKnown) {
 TEST(Wilson, PartAboveWholeStaysInsideOne) {
   EXPECT_LE(WilsonInterval(30, 20).high, 1);
   EXPECT_LE(HalfWidth(30, 20), 1);
+}
+
+// Both ends are 1.96 of their own standard deviations away from what was estimated.
+TEST(Estimate, EndsWhereTheEstimateWouldJustBeUnlikely) {
+  const Interval interval = EstimateInterval(100, 900);
+  for (double end : {interval.low, interval.high}) {
+    EXPECT_NEAR(std::abs(100 - end), 1.959964 * std::sqrt(9 * end), 1e-3);
+  }
+  EXPECT_LT(interval.low, 100);
+  EXPECT_GT(interval.high, 100);
+}
+
+TEST(Estimate, WithoutVarianceIsExact) {
+  EXPECT_EQ(EstimateInterval(5, 0).low, 5);
+  EXPECT_EQ(EstimateInterval(5, 0).high, 5);
+}
+
+TEST(Estimate, IsNeverBelowZero) {
+  EXPECT_GE(EstimateInterval(2, 1e9).low, 0);
+  EXPECT_EQ(EstimateInterval(0, 1e9).low, 0);
 }
 
 TEST(Difference, MatchesNewcombesTable) {
