@@ -122,7 +122,7 @@ void AddNodes(const os::Topology& topology, Capabilities& result) {
 
 Capabilities ProbeCapabilities() {
   Capabilities result;
-  const os::Machine machine = os::ReadMachine();
+  const os::Machine machine = os::ReadMachine(os::ReadCpuInfo());
   const os::KernelSettings kernel = os::ReadKernelSettings();
   result.cpu = Text(machine.cpu.model_name);
   result.kernel = Text(machine.kernel_release);

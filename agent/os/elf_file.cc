@@ -63,6 +63,25 @@ FileSource::FileSource(const char* path) {
 
 bool FileSource::Read(uint64_t offset, std::span<char> out) {
   if (!Fits(offset, out.size(), size_bytes_)) return false;
+  if (!HasBlockFor(offset, out.size())) return ReadDirectly(offset, out);
+  memcpy(out.data(), block_ + (offset - block_start_), out.size());
+  return true;
+}
+
+// Reads the block unless what is asked for lies across its end.
+bool FileSource::HasBlockFor(uint64_t offset, size_t size) {
+  const uint64_t start = offset - offset % kBlockBytes;
+  const uint64_t end = std::min(start + kBlockBytes, size_bytes_);
+  if (size > end - offset) return false;
+  if (block_size_ == 0 || block_start_ != start) {
+    block_start_ = start;
+    block_size_ = end - start;
+    if (!ReadDirectly(start, {block_, block_size_})) block_size_ = 0;
+  }
+  return block_size_ != 0;
+}
+
+bool FileSource::ReadDirectly(uint64_t offset, std::span<char> out) {
   size_t done = 0;
   while (done < out.size()) {
     const long got =

@@ -42,7 +42,8 @@ class MemorySource final : public ByteSource {
 };
 
 // A regular file, read with pread; of size 0 when it can't be opened. Anything but a regular file
-// is not even opened: programs map devices, and opening one can have effects.
+// is not even opened: programs map devices, and opening one can have effects. Headers are asked for
+// one after the other: the block around the last of them is kept.
 class FileSource final : public ByteSource {
  public:
   explicit FileSource(const char* path);
@@ -52,9 +53,17 @@ class FileSource final : public ByteSource {
   uint64_t inode() const { return inode_; }
 
  private:
+  static constexpr size_t kBlockBytes = 4096;
+
+  bool ReadDirectly(uint64_t offset, std::span<char> out);
+  bool HasBlockFor(uint64_t offset, size_t size);
+
   UniqueFd fd_;
   uint64_t size_bytes_ = 0;
   uint64_t inode_ = 0;
+  uint64_t block_start_ = 0;
+  size_t block_size_ = 0;
+  char block_[kBlockBytes];
 };
 
 // A function around an address.

@@ -15,7 +15,7 @@ namespace {
 using base::Syscall;
 
 // The first processor's lines; its flags alone have 1.5 KiB on current CPUs.
-constexpr size_t kCpuInfoBytes = size_t{16} << 10;
+constexpr size_t kCpuInfoBytes = size_t{8} << 10;
 constexpr size_t kSmallFileBytes = 4096;
 
 base::String ReadLine(std::string_view root, std::string_view path) {
@@ -110,7 +110,12 @@ CpuInfo ParseCpuInfo(std::string_view text) {
   return info;
 }
 
-Machine ReadMachine(std::string_view proc_root, std::string_view sys_root) {
+CpuInfo ReadCpuInfo(std::string_view proc_root) {
+  const auto text = ReadFileHead(JoinPath(proc_root, "/cpuinfo").c_str(), kCpuInfoBytes);
+  return text ? ParseCpuInfo(*text) : CpuInfo();
+}
+
+Machine ReadMachine(const CpuInfo& cpu, std::string_view sys_root) {
   Machine machine;
   utsname names;
   if (Syscall(SYS_uname, &names) == 0) {
@@ -118,9 +123,8 @@ Machine ReadMachine(std::string_view proc_root, std::string_view sys_root) {
     machine.host_name = names.nodename;
     machine.kernel_release = names.release;
   }
-  const auto cpus = ReadFileHead(JoinPath(proc_root, "/cpuinfo").c_str(), kCpuInfoBytes);
-  if (cpus) machine.cpu = ParseCpuInfo(*cpus);
-  machine.hypervisor = ReadHypervisor(sys_root, machine.cpu);
+  machine.cpu = cpu;
+  machine.hypervisor = ReadHypervisor(sys_root, cpu);
   machine.page_bytes = PageBytes();
   machine.clock_source =
       ReadLine(sys_root, "/devices/system/clocksource/clocksource0/current_clocksource");

@@ -30,6 +30,9 @@ struct CpuInfo {
 
 // Pure: the first processor of /proc/cpuinfo.
 CpuInfo ParseCpuInfo(std::string_view text);
+// The kernel writes about 1.5 KiB for each processor, and asks each for its frequency: only the first
+// is read.
+CpuInfo ReadCpuInfo(std::string_view proc_root = "/proc");
 
 struct Machine {
   base::String architecture;  // "x86_64"
@@ -40,7 +43,7 @@ struct Machine {
   size_t page_bytes = 0;
   base::String clock_source;  // the kernel's own; "tsc" and "kvm-clock" mean that it trusts the TSC
 };
-Machine ReadMachine(std::string_view proc_root = "/proc", std::string_view sys_root = "/sys");
+Machine ReadMachine(const CpuInfo& cpu, std::string_view sys_root = "/sys");
 
 struct KernelSettings {
   int perf_event_paranoid = 2;  // the kernel's default

@@ -78,12 +78,14 @@ void Checkpoint::NoteCodeFrames() {
 }
 
 void Checkpoint::WriteThreads() {
-  for (const auto& [serial, summary] : from_.observation.threads()) {
-    if (serial <= threads_written_) continue;
-    const profile::ThreadData data = {summary.tid, summary.name, summary.started, summary.main};
-    writer_.WriteThreads(serial, std::span(&data, 1));
-    threads_written_ = serial;
+  const auto& threads = from_.observation.threads();  // numbered without a gap
+  base::Vector<profile::ThreadData> fresh;
+  for (auto it = threads.upper_bound(threads_written_); it != threads.end(); ++it) {
+    const ThreadSummary& summary = it->second;
+    fresh.push_back({summary.tid, summary.name, summary.started, summary.main});
   }
+  writer_.WriteThreads(threads_written_ + 1, fresh);
+  threads_written_ += fresh.size();
 }
 
 void Checkpoint::WriteSites(const SiteCounts& counts) {

@@ -3,8 +3,11 @@
 #ifndef MEMAGENT_AGENT_RUNTIME_DESCRIPTOR_RESERVE_H_
 #define MEMAGENT_AGENT_RUNTIME_DESCRIPTOR_RESERVE_H_
 
+#include <fcntl.h>
+
 #include <array>
 
+#include "agent/base/syscall.h"
 #include "agent/os/file.h"
 
 namespace memagent::runtime {
@@ -13,7 +16,7 @@ class DescriptorReserve {
  public:
   void Take() {
     for (os::UniqueFd& fd : reserved_) {
-      if (!fd.valid()) fd = os::OpenRead("/proc/thread-self/stat");
+      if (!fd.valid()) fd = os::UniqueFd(base::Syscall(SYS_openat, AT_FDCWD, "/", O_PATH | O_CLOEXEC));
     }
   }
   void Release() {

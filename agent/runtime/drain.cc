@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "agent/base/arena.h"
 #include "agent/base/syscall.h"
@@ -20,6 +21,14 @@ namespace {
 DrainLoop* MakeLoop(SessionControl& control) {
   void* memory = base::MapPages((sizeof(DrainLoop) + 4095) & ~size_t{4095}, base::MemoryUse::kDrain);
   return memory == nullptr ? nullptr : new (memory) DrainLoop(control);
+}
+
+// The loader at work in the host is not to be sampled, and the loop finds the decoder loaded.
+void AwaitHost(SessionControl& control) {
+  constexpr int kMillis = 50;
+  for (int i = 0; i < kMillis && control.host_ready.load(std::memory_order_acquire) == 0; ++i) {
+    FutexWait(control.host_ready, 0, 1'000'000);
+  }
 }
 
 [[noreturn]] void ExitThread(int status) {
@@ -38,10 +47,12 @@ void RunDrain(void* argument) {
   if (loop != nullptr) {
     loop->Resume();
   } else {
+    EarlyFacts early = ReadEarlyFacts();
+    AwaitHost(control);
     loop = MakeLoop(control);
     if (loop == nullptr) ExitThread(0);
     control.loop = loop;
-    loop->Start();
+    loop->Start(std::move(early));
   }
   control.ready.store(2, std::memory_order_release);
   FutexWakeAll(control.ready);

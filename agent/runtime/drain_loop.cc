@@ -20,6 +20,7 @@
 #include "agent/os/zydis_library.h"
 #include "agent/profile/output_name.h"
 #include "agent/runtime/linked_allocator.h"
+#include "agent/runtime/mpi_rank.h"
 #include "agent/runtime/raw_thread.h"
 
 namespace memagent::runtime {
@@ -46,28 +47,6 @@ std::string_view FileName(std::string_view path) {
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
-base::String Variable(std::string_view name) {
-  const auto text = os::ReadWholeFile("/proc/thread-self/environ", size_t{2} << 20);
-  if (!text) return {};
-  std::string_view rest = *text;
-  while (!rest.empty()) {
-    const std::string_view entry = os::TakeUntil(rest, '\0');
-    if (entry.starts_with(name) && entry.size() > name.size() && entry[name.size()] == '=') {
-      return base::String(entry.substr(name.size() + 1));
-    }
-  }
-  return {};
-}
-
-// The rank that MPI launchers give their processes.
-base::String MpiRank() {
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"}) {
-    base::String rank = Variable(name);
-    if (!rank.empty()) return rank;
-  }
-  return base::String("0");
-}
-
 }  // namespace
 
 DrainLoop::DrainLoop(SessionControl& control)
@@ -84,11 +63,11 @@ DrainLoop::DrainLoop(SessionControl& control)
       stacks_(modules_, control.pid),
       checkpoint_({aggregator_, attributor_, observation_, stacks_, log_, own_cost_}) {}
 
-void DrainLoop::Start() {
+void DrainLoop::Start(EarlyFacts early) {
   // A child of fork has its parent's filters, and what the parent learnt of them.
   if (!control_.forked && os::PerfEventsKill()) os::ForbidPerfEvents();
   clock_.AddPair(os::TakeClockPair());  // the first tick takes the second: the host need not wait
-  early_ = ReadEarlyFacts();
+  early_ = std::move(early);
   selection_ = Select(early_, options_);
   observation_.SetSelection(&selection_, early_.kernel.perf_event_paranoid);
   Publish(os::ReadTsc());
@@ -140,6 +119,7 @@ void DrainLoop::NoteStartProblems() {
 
 int DrainLoop::Run() {
   std::optional<int> status;
+  LearnLateFacts();  // while the host runs: in a program that ends at once it would wait for them
   while (true) {
     waiter_.Wait(sleep_nanos_);
     Tick();
@@ -300,7 +280,7 @@ void DrainLoop::FollowCode() {
 
 void DrainLoop::LearnLateFacts() {
   if (std::exchange(late_known_, true)) return;
-  late_ = ReadLateFacts();
+  late_ = ReadLateFacts(early_);
   pipeline_.SetTopology(&late_.topology);
   NoteStartProblems();
 }
@@ -330,14 +310,16 @@ void DrainLoop::Finish(const char* how) {
 
 base::String DrainLoop::OutputPath() const {
   profile::OutputFacts facts;
-  const base::String rank = MpiRank();
+  const std::string_view pattern = options_.output.view();
+  base::String rank;
+  if (pattern.find("%r") != std::string_view::npos) rank = MpiRank();
   facts.program = FileName(late_.process.executable);
   facts.pid = static_cast<uint32_t>(control_.pid);
   facts.host = late_.machine.host_name;
   facts.start_unix_seconds = started_unix_ / 1'000'000'000;
   facts.rank = rank;
   facts.working_directory = late_.process.working_directory;
-  return profile::ExpandPattern(options_.output.view(), facts);
+  return profile::ExpandPattern(pattern, facts);
 }
 
 bool DrainLoop::WriteHeaderTo(profile::ProfileWriter& writer) {

@@ -26,7 +26,7 @@ class DrainLoop {
   explicit DrainLoop(SessionControl& control);
 
   // Everything the host waits for: the first thread's events are open when this returns.
-  void Start();
+  void Start(EarlyFacts early);
   // For a process without a drain thread: facts only.
   void StartWithoutEvents();
 

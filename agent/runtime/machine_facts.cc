@@ -85,15 +85,15 @@ base::Vector<profile::NodeData> NodesOf(const os::Topology& topology) {
 
 EarlyFacts ReadEarlyFacts() {
   EarlyFacts facts;
-  if (const auto text = os::ReadWholeFile("/proc/cpuinfo", size_t{4} << 20)) {
-    facts.cpu = os::ParseCpuInfo(*text);
-  }
+  facts.cpu = os::ReadCpuInfo();
   facts.kernel = os::ReadKernelSettings();
   facts.pmus = os::ReadPmuFacts();
   return facts;
 }
 
-LateFacts ReadLateFacts() { return {os::ReadMachine(), os::ReadTopology(), ReadProcess()}; }
+LateFacts ReadLateFacts(const EarlyFacts& early) {
+  return {os::ReadMachine(early.cpu), os::ReadTopology(), ReadProcess()};
+}
 
 capture::EventSelection Select(const EarlyFacts& facts, const base::Options& options) {
   capture::EventRequest request;

@@ -35,7 +35,7 @@ struct LateFacts {
   os::Topology topology;
   ProcessFacts process;
 };
-LateFacts ReadLateFacts();
+LateFacts ReadLateFacts(const EarlyFacts& early);
 
 capture::EventSelection Select(const EarlyFacts& facts, const base::Options& options);
 

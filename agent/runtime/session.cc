@@ -63,14 +63,36 @@ void WaitReady(uint32_t stage, uint64_t millis) {
 }
 
 // Without a drain thread allocations are counted and written at the end, nothing is sampled.
-// `stage`: how far the drain thread must be before the host goes on.
-void StartDrain(uint32_t stage) {
+bool LaunchDrain() {
   control.ready.store(0);
   capture::SetStartsAwaited(!settings.under_valgrind);  // until the drain thread knows better
   const long tid =
       settings.under_valgrind ? -ENOSYS : StartRawThread(RunDrain, &control, control.drain_tid);
-  if (tid <= 0) return capture::SetStartsAwaited(false);
-  WaitReady(stage, 50);
+  if (tid <= 0) capture::SetStartsAwaited(false);
+  return tid > 0;
+}
+
+// `stage`: how far the drain thread must be before the host goes on.
+void StartDrain(uint32_t stage) {
+  if (LaunchDrain()) WaitReady(stage, 50);
+}
+
+void SayProblems() {
+  if (settings.problem_count > 0 && MaySpeak(settings)) {
+    for (size_t i = 0; i < settings.problem_count; ++i) SayOnStderr(settings.problems[i].text);
+  }
+  SayOutputProblem();
+}
+
+// While the drain thread reads facts, a host thread, which alone may do it, lets the loader fetch the
+// decoder (0.2 ms). What that allocates is no event of the program that gets lost, and what it
+// accesses is not to be sampled. The private heap is the drain thread's meanwhile.
+void LoadDecoder() {
+  ledger::thread_state.depth += ledger::kForwarding;
+  if (SoftwareEnginePossible()) os::LoadZydis();
+  ledger::thread_state.depth -= ledger::kForwarding;
+  control.host_ready.store(1, std::memory_order_release);
+  FutexWakeAll(control.host_ready);
 }
 
 void Nap() {
@@ -235,11 +257,7 @@ void StartSession() {
     ledger::thread_state.depth -= ledger::kForwarding;
     return;
   }
-  if (SoftwareEnginePossible()) os::LoadZydis();
-  if (settings.problem_count > 0 && MaySpeak(settings)) {
-    for (size_t i = 0; i < settings.problem_count; ++i) SayOnStderr(settings.problems[i].text);
-  }
-  SayOutputProblem();
+  SayProblems();
   RegisterForkHandler(AfterForkInChild);
   control.pid = Pid();
   control.settings = &settings;
@@ -248,7 +266,9 @@ void StartSession() {
   ledger::thread_state.depth -= ledger::kForwarding;
   capture::CurrentThread();
   capture::process_events.store(&kEvents, std::memory_order_release);
-  StartDrain(2);
+  const bool launched = LaunchDrain();
+  LoadDecoder();
+  if (launched) WaitReady(2, 50);
   CoverSignals();
   control.start_cpu_nanos.store(os::ThreadCpuNanos() - before, std::memory_order_relaxed);
 }

@@ -30,6 +30,7 @@ struct SessionControl {
   std::atomic<uint64_t> start_cpu_nanos{0};  // what StartSession took of the main thread
   std::atomic<uint32_t> ready{0};          // futex: 1 once descriptors are private, 2 once the
                                            // first thread's events are open
+  std::atomic<uint32_t> host_ready{0};     // futex: 1 once the host has loaded its decoder
   std::atomic<uint32_t> end_requested{0};  // number of end requests so far
   std::atomic<const char*> end_how{nullptr};
   std::atomic<uint32_t> end_done{0};  // futex: requests that have been served

@@ -87,20 +87,20 @@ TEST(ReadPmuFacts, EachPmuIsFoundByItsFile) {
 TEST(ReadMachine, XenNamesItself) {
   TempTree tree;
   tree.Write("hypervisor/type", "xen\n");
-  EXPECT_EQ(ReadMachine(tree.root(), tree.root()).hypervisor, "xen");
+  EXPECT_EQ(ReadMachine(ReadCpuInfo(tree.root()), tree.root()).hypervisor, "xen");
 }
 
 TEST(ReadMachine, FirmwareNamesTheHypervisor) {
   TempTree tree;
   tree.Write("cpuinfo", kAmd);
-  EXPECT_EQ(ReadMachine(tree.root(), tree.root()).hypervisor, "unknown");
+  EXPECT_EQ(ReadMachine(ReadCpuInfo(tree.root()), tree.root()).hypervisor, "unknown");
   tree.Write("class/dmi/id/sys_vendor", "QEMU\n");
   tree.Write("class/dmi/id/product_name", "Standard PC\n");
-  EXPECT_EQ(ReadMachine(tree.root(), tree.root()).hypervisor, "QEMU Standard PC");
+  EXPECT_EQ(ReadMachine(ReadCpuInfo(tree.root()), tree.root()).hypervisor, "QEMU Standard PC");
 }
 
 TEST(ReadMachine, ThisMachineAgreesWithLibc) {
-  const Machine machine = ReadMachine();
+  const Machine machine = ReadMachine(ReadCpuInfo());
   utsname names;
   ASSERT_EQ(uname(&names), 0);
   EXPECT_EQ(machine.kernel_release, names.release);
