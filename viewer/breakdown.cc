@@ -52,12 +52,12 @@ class SampleColumns {
   void AddCells(std::vector<GridCell>& row, uint64_t samples, uint64_t located,
                 uint64_t remote) const {
     const uint64_t whole = view_.tally.MemorySamples();
-    const Interval interval = WilsonInterval(samples, whole);
+    const Interval interval = WilsonInterval(samples, whole, view_.design_effect);
     row.push_back(Number(samples));
     row.push_back(
         Both(Share(samples, whole),
              Concat(PercentNumber(Share(samples, whole)), " ", terminal_.glyphs().plus_minus,
-                    Fixed(HalfWidth(samples, whole) * 100, 1), " %")));
+                    Fixed(HalfWidth(samples, whole, view_.design_effect) * 100, 1), " %")));
     row.push_back(Machine(interval.low));
     row.push_back(Machine(interval.high));
     row.push_back(Machine(remote));

@@ -97,6 +97,8 @@ TwoTotals Weights(const View& before, const View& after) {
   const std::optional<SampleWeight> a = WeightOfSample(before);
   const std::optional<SampleWeight> b = WeightOfSample(after);
   TwoTotals totals;
+  totals.design_effect_before = before.design_effect;
+  totals.design_effect_after = after.design_effect;
   if (a && b && a->unit == b->unit) {
     totals.weight_before = a->amount;
     totals.weight_after = b->amount;
@@ -105,6 +107,9 @@ TwoTotals Weights(const View& before, const View& after) {
 }
 
 void JudgeRow(DiffRow& row, uint64_t whole_before, uint64_t whole_after) {
+  row.samples.design_effect_before = row.remote.design_effect_before =
+      row.totals.design_effect_before;
+  row.samples.design_effect_after = row.remote.design_effect_after = row.totals.design_effect_after;
   row.samples.whole_before = whole_before;
   row.samples.whole_after = whole_after;
   if (row.before != nullptr) {

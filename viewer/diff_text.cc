@@ -17,6 +17,11 @@ constexpr size_t kMostRows = 10;
 
 Cell Text(std::string text) { return {std::move(text), "", false, {}}; }
 
+TwoShares RemoteShares(const DiffSide& before, const DiffSide& after) {
+  return {before.view.remote_samples, before.view.located_samples, after.view.remote_samples,
+          after.view.located_samples, before.view.design_effect,   after.view.design_effect};
+}
+
 class DiffReport {
  public:
   DiffReport(const Diff& diff, const DiffSide& before, const DiffSide& after,
@@ -129,8 +134,7 @@ class DiffReport {
   }
 
   void AddRemote(Table& table) const {
-    const TwoShares shares = {before_.view.remote_samples, before_.view.located_samples,
-                              after_.view.remote_samples, after_.view.located_samples};
+    const TwoShares shares = RemoteShares(before_, after_);
     table.AddRow({Text("remote share"),
                   Text(Percent(Share(shares.part_before, shares.whole_before))),
                   Text(Percent(Share(shares.part_after, shares.whole_after))),
@@ -200,7 +204,12 @@ class DiffReport {
 
   std::string Sites(bool all) const {
     Table table(SiteColumns());
-    TwoShares rest = {0, before_.view.tally.MemorySamples(), 0, after_.view.tally.MemorySamples()};
+    TwoShares rest = {0,
+                      before_.view.tally.MemorySamples(),
+                      0,
+                      after_.view.tally.MemorySamples(),
+                      before_.view.design_effect,
+                      after_.view.design_effect};
     size_t shown = 0;
     size_t hidden = 0;
     for (const DiffRow& row : diff_.rows) {
@@ -308,8 +317,7 @@ Json DiffJson(const Diff& diff, const DiffSide& before, const DiffSide& after) {
                      {"gone", diff.gone},
                      {"samples_before", diff.matched_samples_before},
                      {"samples_after", diff.matched_samples_after}};
-  json["remote_share"] = SharesJson({before.view.remote_samples, before.view.located_samples,
-                                     after.view.remote_samples, after.view.located_samples});
+  json["remote_share"] = SharesJson(RemoteShares(before, after));
   json["sites"] = Json::array();
   for (const DiffRow& row : diff.rows) json["sites"].push_back(RowJson(row));
   return json;

@@ -199,6 +199,7 @@ class Info {
     Line("tracked",
          Concat(Plural(cost.allocations_tracked(), "allocation"), ", ",
                 GroupedCount(cost.live_blocks()), " live, ", Plural(cost.stacks(), "call stack")));
+    if (view_.HasBudget()) Line("budget", BudgetText(view_));
     if (view_.IsSampled()) {
       Line("left out", Concat(GroupedCount(view_.not_picked), " allocations and ",
                               GroupedCount(view_.unpicked_frees), " frees by chance. ",

@@ -229,6 +229,15 @@ class SiteBuilder {
   ViewBudget& budget_;
 };
 
+// All samples that are not dropped have some evidence.
+double DesignEffect(const View& view) {
+  const EvidenceCount& e = view.tally.evidence;
+  const double sum = static_cast<double>(e.exact) + static_cast<double>(e.approximate) +
+                     static_cast<double>(e.pc_only) + static_cast<double>(e.none);
+  const auto squares = static_cast<double>(view.profile.economy.sample_weight_squares());
+  return sum == 0 ? 1 : std::max(1.0, squares / sum);
+}
+
 void RankSites(View& view) {
   std::stable_sort(view.sites.begin(), view.sites.end(), [](const SiteView& a, const SiteView& b) {
     return std::pair(a.samples, a.bytes_peak) > std::pair(b.samples, b.bytes_peak);
@@ -238,7 +247,8 @@ void RankSites(View& view) {
     SiteView& site = view.sites[i];
     site.id = Concat("S", i + 1);
     site.share = Share(site.samples, whole);
-    site.share_interval = WilsonInterval(site.samples, whole);
+    site.share_interval = WilsonInterval(site.samples, whole, view.design_effect);
+    site.design_effect = view.design_effect;
     view.located_samples += site.located_samples;
     view.remote_samples += site.remote_samples;
   }
@@ -276,6 +286,7 @@ View BuildView(profile::Profile profile, const QueryOptions& options) {
   view.wall_nanos = WallNanos(view.profile);
   view.node_count = std::max(1, view.profile.header.machine().nodes_size());
   view.tally = SampleTally(view.profile.accounting);
+  view.design_effect = DesignEffect(view);
   view.faults = FaultTally(view.profile.accounting);
   view.untracked = Reasons(view.profile.accounting.untracked(), kUntrackedReasons);
   view.not_picked = TakeReason(view.untracked, UntrackedReason::kNotPicked);

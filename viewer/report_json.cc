@@ -240,11 +240,18 @@ Json SampledJson(const SiteView& site) {
 
 Json EconomyJson(const View& view) {
   const memagent::v1::Economy& economy = view.profile.economy;
-  if (!view.IsSampled()) return nullptr;
+  if (!view.IsSampled() && !view.HasBudget()) return nullptr;
   return {{"sample_bytes", economy.sample_bytes()},
           {"largest_sample_bytes", economy.largest_sample_bytes()},
           {"not_picked", view.not_picked},
-          {"unpicked_frees", view.unpicked_frees}};
+          {"unpicked_frees", view.unpicked_frees},
+          {"budget_share", economy.budget_share()},
+          {"overhead_share", economy.overhead_share()},
+          {"budget_steps", economy.budget_steps()},
+          {"period_factor", economy.period_factor()},
+          {"largest_period_factor", economy.largest_period_factor()},
+          {"samples_taken", economy.samples_taken()},
+          {"design_effect", view.design_effect}};
 }
 
 Json PagesJson(const SiteView& site) {

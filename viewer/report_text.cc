@@ -30,15 +30,17 @@ std::string Paragraph(std::string_view text, const Terminal& terminal) {
   return Concat(Wrap(text, terminal.width, 0), "\n");
 }
 
-std::string ShareText(uint64_t part, uint64_t whole, const Terminal& terminal) {
+std::string ShareText(const View& view, uint64_t part, const Terminal& terminal) {
+  const uint64_t whole = view.tally.MemorySamples();
   if (whole == 0) return "-";
   return Concat(PercentNumber(Share(part, whole)), " ", terminal.glyphs().plus_minus,
-                Fixed(HalfWidth(part, whole) * 100, 1), " %");
+                Fixed(HalfWidth(part, whole, view.design_effect) * 100, 1), " %");
 }
 
 // "68.1 % (67.6–68.5)"
-std::string ShareAndInterval(uint64_t part, uint64_t whole, const Terminal& terminal) {
-  const Interval interval = WilsonInterval(part, whole);
+std::string ShareAndInterval(const View& view, uint64_t part, uint64_t whole,
+                             const Terminal& terminal) {
+  const Interval interval = WilsonInterval(part, whole, view.design_effect);
   return Concat(Percent(Share(part, whole)), " (", Fixed(interval.low * 100, 1),
                 terminal.glyphs().dash, Fixed(interval.high * 100, 1), ")");
 }
@@ -65,7 +67,7 @@ std::string WorstSite(const View& view, const Terminal& terminal) {
   }
   const SiteView& worst = view.sites.front();
   const std::string location = SiteLocation(worst, terminal);
-  return Concat("S1 takes ", ShareAndInterval(worst.samples, whole, terminal), " of the ",
+  return Concat("S1 takes ", ShareAndInterval(view, worst.samples, whole, terminal), " of the ",
                 Measure(view), ": ", SiteName(worst, terminal), location.empty() ? "" : " ",
                 location, worst.bytes_peak == 0 ? "" : ", ",
                 worst.bytes_peak == 0 ? ""
@@ -80,7 +82,7 @@ std::string RemoteVerdict(const View& view, const Terminal& terminal) {
     return "The machine has one NUMA node: remote access cannot occur, its columns are left out.";
   }
   if (view.located_samples == 0) return "No sample could be located on a node.";
-  std::string text = Concat(ShareAndInterval(view.remote_samples, view.located_samples, terminal),
+  std::string text = Concat(ShareAndInterval(view, view.remote_samples, view.located_samples, terminal),
                             " of the located samples are accesses to another node's memory");
   const auto worst = std::max_element(
       view.sites.begin(), view.sites.end(),
@@ -156,7 +158,7 @@ class SiteTable {
 
   void AddSamples(std::vector<Cell>& cells, uint64_t samples, uint64_t located, uint64_t remote) {
     cells.push_back({HumanCount(samples), "", false, {}});
-    cells.push_back({ShareText(samples, view_.tally.MemorySamples(), terminal_), "", false, {}});
+    cells.push_back({ShareText(view_, samples, terminal_), "", false, {}});
     if (view_.HasRemote()) {
       cells.push_back({located == 0 ? "-" : Percent(Share(remote, located)), "", false, {}});
     }
@@ -377,6 +379,7 @@ std::string HeaderText(const View& view, const Terminal& terminal) {
                terminal),
          "\n", QualityLine(view, terminal));
   if (view.IsSampled()) text += Paragraph(SamplingText(view, terminal), terminal);
+  if (view.HasBudget()) text += Paragraph(BudgetText(view), terminal);
   return text;
 }
 

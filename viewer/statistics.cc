@@ -16,9 +16,9 @@ double Share(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
-Interval WilsonInterval(uint64_t part, uint64_t whole) {
+Interval WilsonInterval(uint64_t part, uint64_t whole, double design_effect) {
   if (whole == 0) return {0, 1};
-  const double n = static_cast<double>(whole);
+  const double n = static_cast<double>(whole) / design_effect;
   const double p = std::min(1.0, Share(part, whole));
   const double z2 = kZ95 * kZ95;
   const double centre = (p + z2 / (2 * n)) / (1 + z2 / n);
@@ -26,9 +26,9 @@ Interval WilsonInterval(uint64_t part, uint64_t whole) {
   return {std::clamp(centre - half, 0.0, p), std::clamp(centre + half, p, 1.0)};
 }
 
-double HalfWidth(uint64_t part, uint64_t whole) {
+double HalfWidth(uint64_t part, uint64_t whole, double design_effect) {
   const double p = std::min(1.0, Share(part, whole));
-  const Interval interval = WilsonInterval(part, whole);
+  const Interval interval = WilsonInterval(part, whole, design_effect);
   return std::max(p - interval.low, interval.high - p);
 }
 
@@ -44,8 +44,8 @@ Interval DifferenceInterval(const TwoShares& s) {
   if (s.whole_before == 0 || s.whole_after == 0) return {-1, 1};
   const double before = Share(s.part_before, s.whole_before);
   const double after = Share(s.part_after, s.whole_after);
-  const Interval b = WilsonInterval(s.part_before, s.whole_before);
-  const Interval a = WilsonInterval(s.part_after, s.whole_after);
+  const Interval b = WilsonInterval(s.part_before, s.whole_before, s.design_effect_before);
+  const Interval a = WilsonInterval(s.part_after, s.whole_after, s.design_effect_after);
   const double change = after - before;
   return {std::max(-1.0, change - Hypotenuse(after - a.low, b.high - before)),
           std::min(1.0, change + Hypotenuse(a.high - after, before - b.low))};
@@ -57,9 +57,12 @@ double TwoTotals::Change() const {
 }
 
 Interval ChangeInterval(const TwoTotals& t) {
+  const auto deviation = [](double weight, uint64_t samples, double design_effect) {
+    return weight * std::sqrt(design_effect * (static_cast<double>(samples) + 1));
+  };
   const double half =
-      kZ95 * Hypotenuse(t.weight_before * std::sqrt(static_cast<double>(t.samples_before) + 1),
-                        t.weight_after * std::sqrt(static_cast<double>(t.samples_after) + 1));
+      kZ95 * Hypotenuse(deviation(t.weight_before, t.samples_before, t.design_effect_before),
+                        deviation(t.weight_after, t.samples_after, t.design_effect_after));
   return {t.Change() - half, t.Change() + half};
 }
 
@@ -82,8 +85,13 @@ std::string_view VerdictWord(Verdict verdict) {
 }
 
 Verdict JudgeChange(const TwoShares& s) {
-  const bool seen_enough = s.part_before >= kWeakSamples || s.part_after >= kWeakSamples;
-  if (!seen_enough || s.whole_before < kWeakSamples || s.whole_after < kWeakSamples) {
+  const auto few = [](uint64_t samples, double design_effect) {
+    return static_cast<double>(samples) < kWeakSamples * design_effect;
+  };
+  const bool unseen =
+      few(s.part_before, s.design_effect_before) && few(s.part_after, s.design_effect_after);
+  if (unseen || few(s.whole_before, s.design_effect_before) ||
+      few(s.whole_after, s.design_effect_after)) {
     return Verdict::kNotEnoughSamples;
   }
   const Interval change = DifferenceInterval(s);

@@ -24,10 +24,12 @@ double Share(uint64_t part, uint64_t whole);
 
 // Wilson's score interval of a proportion (E. B. Wilson, JASA 22, 1927): unlike p +- 1.96 s it
 // stays inside [0, 1] and says something for 0 of n. [0, 1] when whole is 0: nothing is known.
-Interval WilsonInterval(uint64_t part, uint64_t whole);
+// `design_effect`: how much more such counts vary than counts of single samples do, because samples
+// of different weight are in them (L. Kish, Survey Sampling, 1965).
+Interval WilsonInterval(uint64_t part, uint64_t whole, double design_effect = 1);
 
 // The larger distance from the share to an end of its Wilson interval: an honest "+-".
-double HalfWidth(uint64_t part, uint64_t whole);
+double HalfWidth(uint64_t part, uint64_t whole, double design_effect = 1);
 
 // Interval of a count that was estimated with that variance of its error, which grows with the
 // count: the score interval, as Wilson's is for a proportion. Never below 0.
@@ -39,6 +41,8 @@ struct TwoShares {
   uint64_t whole_before = 0;
   uint64_t part_after = 0;
   uint64_t whole_after = 0;
+  double design_effect_before = 1;
+  double design_effect_after = 1;
 };
 
 // Interval of share(after) - share(before), from the two Wilson intervals (R. G. Newcombe,
@@ -51,6 +55,8 @@ struct TwoTotals {
   double weight_before = 1;
   uint64_t samples_after = 0;
   double weight_after = 1;
+  double design_effect_before = 1;
+  double design_effect_after = 1;
 
   double Change() const;  // in units of weight
 };

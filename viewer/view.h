@@ -131,7 +131,9 @@ struct SiteView {
   std::vector<NodePages> pages;
   uint64_t pages_not_present = 0;
 
-  bool IsWeak() const { return samples < kWeakSamples; }
+  double design_effect = 1;  // of its samples: the view's
+
+  bool IsWeak() const { return static_cast<double>(samples) < kWeakSamples * design_effect; }
 };
 
 struct ThreadView {
@@ -176,11 +178,14 @@ struct View {
   std::vector<SiteView> sites;  // most samples first
   uint64_t located_samples = 0;
   uint64_t remote_samples = 0;
+  // Where a budget lowered the sampling rate, samples count for several: see WilsonInterval.
+  double design_effect = 1;
   bool cut_short = false;  // rows were left out: see view_budget.h
   std::vector<SymbolNote> symbol_notes;
   Quality quality;
 
   bool HasRemote() const { return node_count > 1; }
+  bool HasBudget() const { return profile.economy.budget_share() > 0; }
   // Whether counts of allocations are estimates.
   bool IsSampled() const { return profile.economy.largest_sample_bytes() > 1; }
   // Time the program's threads spent in memagent's hooks, estimated: from calls that were timed in

@@ -53,6 +53,18 @@ std::string SamplingText(const View& view, const Terminal& terminal) {
                 constant ? "" : "at the lowest rate ", "one for each ", bytes, " allocated.");
 }
 
+std::string BudgetText(const View& view) {
+  const memagent::v1::Economy& economy = view.profile.economy;
+  std::string text =
+      Concat("Budget ", Percent(economy.budget_share()), " of the program's CPU time: about ",
+             Percent(economy.overhead_share()), " were spent, rates were changed ",
+             Plural(economy.budget_steps(), "time"), ".");
+  if (economy.largest_period_factor() <= 1) return text;
+  return Concat(text, " Accesses were sampled down to 1/", economy.largest_period_factor(),
+                " of the rate: such a sample counts ", economy.largest_period_factor(),
+                " times, the intervals allow for it.");
+}
+
 std::string_view BaseName(std::string_view path) {
   const size_t slash = path.rfind('/');
   return slash == std::string_view::npos ? path : path.substr(slash + 1);

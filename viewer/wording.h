@@ -28,6 +28,8 @@ std::string EstimateText(std::string_view text, uint64_t count, double variance,
                          const Terminal& terminal);
 // How the blocks were chosen that counts are estimated from.
 std::string SamplingText(const View& view, const Terminal& terminal);
+// What budget= allowed, what was spent and what it changed.
+std::string BudgetText(const View& view);
 // "node 0", "an unknown node"
 std::string NodeText(int32_t node);
 // The last component of a path.

@@ -16,11 +16,11 @@ bool IsRemote(const ResolvedSample& sample) {
          sample.memory_node != sample.cpu_node;
 }
 
-void CountNode(ThreadStats& thread, NodeId node) {
+void CountNode(ThreadStats& thread, NodeId node, uint64_t weight) {
   if (node == NodeId::kUnknown) return;
   const auto index = static_cast<size_t>(node);
   if (thread.samples_by_node.size() <= index) thread.samples_by_node.resize(index + 1);
-  ++thread.samples_by_node[index];
+  thread.samples_by_node[index] += weight;
 }
 
 void NotePage(SiteStats& site, const ResolvedSample& sample) {
@@ -34,14 +34,14 @@ void NotePage(SiteStats& site, const ResolvedSample& sample) {
   }
 }
 
-void AddToSite(SiteStats& site, const ResolvedSample& sample) {
+void AddToSite(SiteStats& site, const ResolvedSample& sample, uint64_t weight) {
   site.changed = true;
-  ++site.samples;
-  ++site.evidence[static_cast<size_t>(sample.access.evidence)];
-  ++site.cells[{sample.thread, sample.cpu_node, sample.memory_node}];
+  site.samples += weight;
+  site.evidence[static_cast<size_t>(sample.access.evidence)] += weight;
+  site.cells[{sample.thread, sample.cpu_node, sample.memory_node}] += weight;
   CodeCount& code = Bounded(site.code, sample.access.ip, uint64_t{0}, Aggregator::kMaxCode);
-  ++code.samples;
-  if (IsRemote(sample)) ++code.remote_samples;
+  code.samples += weight;
+  if (IsRemote(sample)) code.remote_samples += weight;
   NotePage(site, sample);
   if (sample.page_not_present) ++site.pages_not_present;
 }
@@ -60,16 +60,19 @@ SiteStats* Aggregator::FindSite(SiteId site) {
 }
 
 void Aggregator::AddSample(const ResolvedSample& sample) {
+  const auto weight = static_cast<uint64_t>(sample.scale);
+  ++samples_taken_;
+  sample_weight_squares_ += weight * weight;
   ThreadStats& thread = Thread(sample.thread);
   Accounting& accounting = thread.accounting;
-  ++accounting.samples_seen;
-  ++accounting.evidence[static_cast<size_t>(sample.access.evidence)];
-  CountNode(thread, sample.cpu_node);
+  accounting.samples_seen += weight;
+  accounting.evidence[static_cast<size_t>(sample.access.evidence)] += weight;
+  CountNode(thread, sample.cpu_node, weight);
   if (sample.attribution.attributed()) {
-    ++accounting.attributed;
-    AddToSite(sites_[static_cast<uint32_t>(sample.attribution.site)], sample);
+    accounting.attributed += weight;
+    AddToSite(sites_[static_cast<uint32_t>(sample.attribution.site)], sample, weight);
   } else {
-    ++accounting.unattributed[static_cast<size_t>(sample.attribution.reason)];
+    accounting.unattributed[static_cast<size_t>(sample.attribution.reason)] += weight;
   }
   reservoir_.Offer({sample.time, sample.access.ip, sample.access.address, sample.thread, sample.cpu,
                     static_cast<uint32_t>(sample.attribution.site), sample.access.evidence,

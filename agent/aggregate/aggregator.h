@@ -31,7 +31,9 @@ struct ResolvedSample {
   attribute::Attribution attribution;
   NodeId memory_node = NodeId::kUnknown;
   bool page_not_present = false;
-  double scale = 1;  // faults only: how many faults this one stands for
+  // How many faults this one stands for; of an access, how many samples of the nominal period, a
+  // whole number.
+  double scale = 1;
 };
 
 class Aggregator {
@@ -65,10 +67,16 @@ class Aggregator {
   base::HashMap<uint32_t, SiteStats>& sites() { return sites_; }
   base::HashMap<uint32_t, ThreadStats>& threads() { return threads_; }
   const Reservoir& reservoir() const { return reservoir_; }
+  // Samples that were added, and the sum of the squares of what they stand for: how much the counts
+  // vary more than counts of single samples do.
+  uint64_t samples_taken() const { return samples_taken_; }
+  uint64_t sample_weight_squares() const { return sample_weight_squares_; }
 
  private:
   base::HashMap<uint32_t, SiteStats> sites_;
   base::HashMap<uint32_t, ThreadStats> threads_;
+  uint64_t samples_taken_ = 0;
+  uint64_t sample_weight_squares_ = 0;
   PageSet touched_;
   Reservoir reservoir_;
 };

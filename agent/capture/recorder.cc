@@ -136,9 +136,35 @@ void RecordRegion(ledger::RegionEvent event, const FrameStart& caller) {
   PushRegion(*thread, event);
 }
 
+// The two below are the whole hook for a block that is left out by chance. False: nothing was done,
+// and the hook takes its general way, as it must inside another hook and when it is to be timed.
+[[gnu::always_inline]] inline ThreadRecord* UndisturbedThread() {
+  const ledger::ThreadState& state = ledger::thread_state;
+  return state.depth == 0 && state.countdown > 1 ? state.record : nullptr;
+}
+
+[[gnu::always_inline]] inline bool LeavesOut(size_t size, uint32_t mean) {
+  ThreadRecord* thread = UndisturbedThread();
+  if (thread == nullptr || !thread->sampler.LeavesOut(size, mean)) return false;
+  --ledger::thread_state.countdown;
+  thread->untracked.Add(UntrackedReason::kNotPicked);
+  return true;
+}
+
+[[gnu::always_inline]] inline bool WasLeftOut(const void* block) {
+  ThreadRecord* thread = UndisturbedThread();
+  if (thread == nullptr || ledger::MayHoldBlock(reinterpret_cast<uint64_t>(block))) return false;
+  --ledger::thread_state.countdown;
+  thread->untracked.Add(UntrackedReason::kUnpickedFree);
+  return true;
+}
+
 // Takes the block that starts at `block` out of the index.
 [[gnu::always_inline]] inline bool EraseRecorded(void* block, ledger::Block& erased) {
-  if (!Recording()) return false;
+  const uint32_t mean = tracking.load(std::memory_order_relaxed);
+  if (mean == 0) return false;
+  if (mean > 1 && WasLeftOut(block)) [[unlikely]]
+    return false;
   HookGuard guard;
   if (!guard.entered()) {
     CountReentrant();
@@ -188,6 +214,8 @@ ThreadRecord* CurrentThread() {
 void RecordAllocation(void* block, size_t size, HookFrame hook) {
   const uint32_t mean = tracking.load(std::memory_order_relaxed);
   if (mean == 0) return;
+  if (mean > 1 && LeavesOut(size, mean)) [[unlikely]]
+    return;
   HookGuard guard;
   if (!guard.entered()) return CountReentrant();
   ThreadRecord* thread = CurrentThread();

@@ -50,13 +50,20 @@ class AllocationSampler {
   // Whether a block of `size` bytes is tracked under `mean`, a power of two.
   bool Picks(uint64_t size, uint32_t mean, PickClass& how) {
     if (size >= mean) return true;
-    if (__builtin_expect(mean != mean_, 0)) Restart(mean);
-    const auto rounded = static_cast<uint32_t>(std::bit_ceil(size));
-    distance_ -= rounded < kLeastCost ? kLeastCost : rounded;
-    if (__builtin_expect(distance_ >= 0, 1)) return false;
+    if (mean != mean_) Restart(mean);
+    if (LeavesOut(size, mean)) return false;
     distance_ = DrawDistance();
-    how = {static_cast<uint8_t>(std::countr_zero(rounded)),
+    how = {static_cast<uint8_t>(std::bit_width(std::bit_ceil(size)) - 1),
            static_cast<uint8_t>(std::countr_zero(mean))};
+    return true;
+  }
+
+  // Its answer for nearly all small blocks. False: nothing was done, and Picks has to be asked.
+  bool LeavesOut(uint64_t size, uint32_t mean) {
+    if (size >= mean || mean != mean_) return false;
+    const auto cost = static_cast<int64_t>(size <= kLeastCost ? kLeastCost : std::bit_ceil(size));
+    if (cost > distance_) return false;
+    distance_ -= cost;
     return true;
   }
 

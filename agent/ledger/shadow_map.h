@@ -147,6 +147,15 @@ inline bool IsDisposable(Slot slot) {
   return cell->compare_exchange_strong(seen, bits, std::memory_order_acq_rel);
 }
 
+// False: surely no block that is live starts here.
+[[gnu::always_inline]] inline bool MayHoldBlock(uint64_t start) {
+  if (AnyCrowded()) return true;
+  const SlotCell* cell = CellOf(start);
+  if (cell == nullptr) return false;
+  const Slot slot{cell->load(std::memory_order_relaxed)};
+  return slot.state() == SlotState::kLive && slot.offset() == start % kGranule;
+}
+
 [[gnu::always_inline]] inline bool TryEraseBlock(uint64_t start, EventTime now, Block& block) {
   SlotCell* cell = CellOf(start);
   if (cell == nullptr) return false;

@@ -181,6 +181,13 @@ void EncodeEconomy(MessageWriter& out, const EconomyData& economy) {
   using F = field::Economy;
   PutUint(out, F::kSampleBytes, economy.sample_bytes);
   PutUint(out, F::kLargestSampleBytes, economy.largest_sample_bytes);
+  PutDouble(out, F::kBudgetShare, economy.budget_share);
+  PutDouble(out, F::kOverheadShare, economy.overhead_share);
+  PutUint(out, F::kBudgetSteps, economy.budget_steps);
+  PutUint(out, F::kPeriodFactor, economy.period_factor);
+  PutUint(out, F::kLargestPeriodFactor, economy.largest_period_factor);
+  PutUint(out, F::kSamplesTaken, economy.samples_taken);
+  PutUint(out, F::kSampleWeightSquares, economy.sample_weight_squares);
 }
 
 void EncodeCostPart(MessageWriter& out, const CostPartData& part) {

@@ -196,7 +196,17 @@ struct SampledCounts {
   };
 };
 struct Economy {
-  enum : uint32_t { kSampleBytes = 1, kLargestSampleBytes };
+  enum : uint32_t {
+    kSampleBytes = 1,
+    kLargestSampleBytes,
+    kBudgetShare,
+    kOverheadShare,
+    kBudgetSteps,
+    kPeriodFactor,
+    kLargestPeriodFactor,
+    kSamplesTaken,
+    kSampleWeightSquares,
+  };
 };
 struct FirstTouch {
   enum : uint32_t { kThread = 1, kCpuNode, kFrame, kPages, kFaults };

@@ -211,7 +211,14 @@ struct SiteTotalData {
 struct EconomyData {
   uint64_t sample_bytes = 1;  // in force now; 1: every block is tracked
   uint64_t largest_sample_bytes = 1;
-  bool any() const { return largest_sample_bytes > 1; }
+  double budget_share = 0;  // of the program's CPU time; 0: none was set
+  double overhead_share = 0;
+  uint64_t budget_steps = 0;
+  uint64_t period_factor = 1;  // of the access event's period, now
+  uint64_t largest_period_factor = 1;
+  uint64_t samples_taken = 0;  // with a sample of a longer period counted once
+  uint64_t sample_weight_squares = 0;
+  bool any() const { return largest_sample_bytes > 1 || budget_share > 0; }
 };
 
 // The values of CostPart.Basis.

@@ -13,6 +13,7 @@ class Repair {
 
   void All() {
     for (v1::Engine& engine : *p_.header.mutable_engines()) FixRate(engine);
+    FixEconomy(p_.economy);
     for (v1::Module& module : p_.modules) Fix(module, &v1::Module::path, &v1::Module::set_path);
     for (Thread& thread : p_.threads) FixThread(thread);
     for (Frame& frame : p_.frames) {
@@ -80,6 +81,12 @@ class Repair {
       touch.set_thread(Valid(touch.thread(), p_.threads.size()));
       touch.set_frame(Valid(touch.frame(), p_.frames.size()));
     }
+  }
+
+  static void FixEconomy(v1::Economy& economy) {
+    const auto is_share = [](double value) { return value >= 0 && value <= 1e6; };
+    if (!is_share(economy.budget_share())) economy.set_budget_share(0);
+    if (!is_share(economy.overhead_share())) economy.set_overhead_share(0);
   }
 
   // A variance that is none becomes the largest number: then nothing is known.

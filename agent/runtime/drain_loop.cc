@@ -60,6 +60,7 @@ DrainLoop::DrainLoop(SessionControl& control)
       waiter_(observation_),
       pipeline_(attributor_, aggregator_, clock_),
       own_cost_(control, clock_, pipeline_, skid_),
+      economy_(*control.settings, observation_, aggregator_, log_),
       stacks_(modules_, control.pid),
       checkpoint_({aggregator_, attributor_, observation_, stacks_, log_, own_cost_}) {}
 
@@ -227,6 +228,7 @@ void DrainLoop::Housekeep() {
   if (tick_ % kUnseenTicks == 0) observation_.AdoptUnseenThreads();
   LearnLateFacts();
   observation_.JitterPeriods(now);
+  economy_.Adjust(now, own_cost_);
   if (tick_ % kNameTicks == 1) observation_.RefreshNames();
   if (pipeline_.unloads_seen() != capture::UnloadCount()) FollowCode();
   if (!skid_tried_ && selection_.engine == EngineKind::kSoftware &&
@@ -348,7 +350,7 @@ void DrainLoop::WriteCheckpoint(const char* how) {
   }
   AppendRunReport({});
   if (how == nullptr && checkpoint_.IsOvergrown()) checkpoint_.Rewrite(header);
-  checkpoint_.Write(how, OwnCost(), Economy());
+  checkpoint_.Write(how, OwnCost(), economy_.Data());
   reserve_.Take();
 }
 

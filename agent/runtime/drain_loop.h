@@ -11,6 +11,7 @@
 #include "agent/os/clock.h"
 #include "agent/runtime/checkpoint.h"
 #include "agent/runtime/descriptor_reserve.h"
+#include "agent/runtime/economy.h"
 #include "agent/runtime/drain_waiter.h"
 #include "agent/runtime/machine_facts.h"
 #include "agent/runtime/observation.h"
@@ -61,10 +62,6 @@ class DrainLoop {
   void Announce(const char* how);
   void AppendRunReport(std::string_view problem);
   profile::OwnCostData OwnCost() const;
-  profile::EconomyData Economy() const {
-    const uint64_t sample_bytes = options_.sample_bytes == 0 ? 1 : options_.sample_bytes;
-    return {sample_bytes, sample_bytes};
-  }
   void Publish(uint64_t settled_tsc);
 
   SessionControl& control_;
@@ -80,6 +77,7 @@ class DrainLoop {
   DrainWaiter waiter_;
   SamplePipeline pipeline_;
   OwnCostReader own_cost_;
+  Economy economy_;
   StackExport stacks_;
   Checkpoint checkpoint_;
   EarlyFacts early_;

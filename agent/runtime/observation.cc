@@ -52,6 +52,7 @@ void Observation::Observe(ledger::ThreadRecord* record, uint32_t serial) {
   const OpenOutcome outcome =
       it->second.Open(*selection_, FirstRingPages(*record), options_.fault_period);
   NoteOutcome(outcome, summary);
+  if (period_factor_ != 1) MovePeriod(it->second);
   const Nanos now = os::MonotonicNanos();
   const Nanos started = clock_.ToNanos(record->start_tsc);  // 0 before the clock has a slope
   summary.started = started == 0 || started > now ? session_started_ : started;
@@ -251,10 +252,18 @@ void Observation::RefreshNames() {
 void Observation::JitterPeriods(Nanos now) {
   if (now < next_jitter_) return;
   next_jitter_ = now + kJitterNanos;
-  for (auto& [serial, observer] : observers_) {
-    random_ = random_ * 6364136223846793005ull + 1442695040888963407ull;  // Knuth's MMIX generator
-    observer.JitterPeriod(selection_->period_nanos, random_ >> 33);
-  }
+  for (auto& [serial, observer] : observers_) MovePeriod(observer);
+}
+
+void Observation::MovePeriod(ThreadObserver& observer) {
+  random_ = random_ * 6364136223846793005ull + 1442695040888963407ull;  // Knuth's MMIX generator
+  observer.SetPeriod(selection_->period_nanos, period_factor_, random_ >> 33);
+}
+
+void Observation::SetPeriodFactor(uint32_t factor) {
+  if (factor == period_factor_) return;
+  period_factor_ = factor;
+  for (auto& [serial, observer] : observers_) MovePeriod(observer);
 }
 
 }  // namespace memagent::runtime

@@ -98,6 +98,8 @@ class Observation {
   // millisecond while a program frees in a storm, it left 17 of 293 samples. Eight times less
   // often, a loop of 27 us shifted shares by 3 points.
   void JitterPeriods(Nanos now);
+  // From now on every thread is sampled that many times less often.
+  void SetPeriodFactor(uint32_t factor);
   static constexpr Nanos kJitterNanos = 20'000'000;
 
   const base::OrderedMap<uint32_t, ThreadSummary>& threads() const { return summaries_; }
@@ -115,6 +117,7 @@ class Observation {
   bool IsGone(Tid tid) const;
   void NoteOutcome(const OpenOutcome& outcome, ThreadSummary& summary);
   void Bury(uint32_t serial, ThreadObserver& observer);
+  void MovePeriod(ThreadObserver& observer);
   void UpdateSummary(uint32_t serial, const ThreadObserver& observer);
 
   const base::Options& options_;
@@ -137,6 +140,7 @@ class Observation {
   base::Vector<Tid> suspects_;                        // found by the last AdoptUnseenThreads
   EngineInUse engine_;
   Nanos next_jitter_ = 0;
+  uint32_t period_factor_ = 1;
   uint64_t random_ = 0x2545f4914f6cdd1dull;
 };
 

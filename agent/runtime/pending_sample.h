@@ -11,7 +11,7 @@ struct PendingSample {
   uint32_t thread = 0;    // serial of its thread
   uint64_t fs_base = 0;   // of its thread
   bool is_fault = false;  // a page fault: raw.address is exact
-  double scale = 1;       // how many page faults this one stands for
+  double scale = 1;       // how many samples of the nominal period or page faults it stands for
 };
 
 }  // namespace memagent::runtime

@@ -55,7 +55,8 @@ NodeId SamplePipeline::NodeOfCpu(uint32_t cpu) const {
 void SamplePipeline::ResolveOne(const PendingSample& pending) {
   aggregate::Accounting& accounting = aggregator_.Thread(pending.thread).accounting;
   const auto drop = [&](DropReason reason) {
-    pending.is_fault ? accounting.DropFaults(reason, 1) : accounting.DropSamples(reason, 1);
+    pending.is_fault ? accounting.DropFaults(reason, 1)
+                     : accounting.DropSamples(reason, static_cast<uint64_t>(pending.scale));
   };
   if (pending.raw.time < settled_) return drop(DropReason::kLate);
   if (IsAgentCode(pending.raw.ip)) return drop(DropReason::kAgentCode);

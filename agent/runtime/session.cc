@@ -156,6 +156,12 @@ void FollowCode() {
 
 bool KeepFromChildren() { return settings.options.follow.view() != "exec"; }
 
+// What a budget made of the rate in the parent is not the child's.
+void ApplySampleBytes() {
+  const uint64_t asked = std::max<uint64_t>(1, settings.options.sample_bytes);
+  capture::SetSampleBytes(static_cast<uint32_t>(asked));
+}
+
 void CoverSignals() {
   if (settings.options.signals.view() == "finish") capture::CoverFatalSignals(control.pid);
 }
@@ -233,6 +239,7 @@ void AfterForkInChild() {
     capture::UncoverFatalSignals();
     return;
   }
+  ApplySampleBytes();
   CoverSignals();
   capture::CurrentThread();
   // Most children execute something at once: they wait for their descriptors to be theirs alone,
@@ -261,8 +268,7 @@ void StartSession() {
   RegisterForkHandler(AfterForkInChild);
   control.pid = Pid();
   control.settings = &settings;
-  capture::SetSampleBytes(
-      static_cast<uint32_t>(std::max<uint64_t>(1, settings.options.sample_bytes)));
+  ApplySampleBytes();
   ledger::thread_state.depth -= ledger::kForwarding;
   capture::CurrentThread();
   capture::process_events.store(&kEvents, std::memory_order_release);

@@ -7,6 +7,7 @@
 #include <bit>
 #include <charconv>
 #include <cstring>
+#include <optional>
 #include <string_view>
 
 #include "agent/base/syscall.h"
@@ -75,6 +76,36 @@ void MakePowerOfTwo(Settings& settings, std::string_view name, uint64_t& value) 
   Note(settings, name, "\" was changed: ", "the next smaller power of two is used");
 }
 
+// "1", "0.5", "2.25%" as a share; nullopt for anything else.
+std::optional<double> ParsePercent(std::string_view text) {
+  if (text.ends_with('%')) text.remove_suffix(1);
+  double value = 0;
+  double unit = 0;  // of the next digit behind the point
+  size_t digits = 0;
+  for (const char c : text) {
+    if (c == '.' && unit == 0) {
+      unit = 0.1;
+      continue;
+    }
+    if (c < '0' || c > '9' || ++digits > 6) return std::nullopt;
+    value = unit == 0 ? value * 10 + (c - '0') : value + unit * (c - '0');
+    if (unit != 0) unit /= 10;
+  }
+  if (digits == 0) return std::nullopt;
+  return value / 100;
+}
+
+void ReadBudget(Settings& settings) {
+  const std::string_view text = settings.options.budget.view();
+  if (text.empty() || text == "0") return;
+  const auto share = ParsePercent(text);
+  if (share && *share > 0 && *share <= 1) {
+    settings.budget_share = *share;
+  } else {
+    Note(settings, "budget", "\" was ignored: ", "the value must be a percentage up to 100");
+  }
+}
+
 void LimitNumbers(Settings& settings) {
   base::Options& options = settings.options;
   Limit(settings, "ring_pages", options.ring_pages, 1, 4096);
@@ -141,6 +172,7 @@ void ReadSettings(Settings& settings) {
   });
   base::ParseOptions(settings.effective.view(), settings.options, NoteIgnored, &settings);
   LimitNumbers(settings);
+  ReadBudget(settings);
   if (getauxval(AT_SECURE) != 0) {
     settings.mode = Mode::kSecure;
   } else if (off) {

@@ -28,6 +28,7 @@ struct OptionProblem {
 struct Settings {
   Mode mode = Mode::kOn;
   base::Options options;
+  double budget_share = 0;       // of the program's CPU time; 0: no budget
   base::OptionString effective;  // MEMAGENT_OPTIONS as given
   base::OptionString
       run_report;  // $MEMAGENT_RUN_REPORT: where to announce a profile once its file exists

@@ -134,7 +134,8 @@ void ThreadObserver::Take(std::span<const uint8_t> bytes, base::Vector<PendingSa
     case decode::RecordKind::kSample: {
       const bool is_fault = event != &access_;
       batch.push_back({record->sample, record_->serial.load(std::memory_order_relaxed),
-                       record_->fs_base, is_fault, static_cast<double>(fault_period_)});
+                       record_->fs_base, is_fault,
+                       static_cast<double>(is_fault ? fault_period_ : period_factor_)});
       if (is_fault) ++faults_this_tick_;
       return;
     }
@@ -168,7 +169,7 @@ uint64_t ThreadObserver::NewlyLost(Event& event) {
 }
 
 void ThreadObserver::BookLosses(aggregate::Accounting& accounting, std::span<PendingSample> fresh) {
-  accounting.DropSamples(DropReason::kRingLost, NewlyLost(access_));
+  accounting.DropSamples(DropReason::kRingLost, NewlyLost(access_) * period_factor_);
   const uint64_t lost_faults =
       NewlyLost(minor_) + NewlyLost(major_) + std::exchange(lost_by_closed_, 0);
   if (lost_faults == 0) return;
@@ -195,10 +196,12 @@ void ThreadObserver::AdaptFaultPeriod(uint64_t tick_nanos) {
   fault_period_ = kFaultPeriods[step];
 }
 
-void ThreadObserver::JitterPeriod(uint64_t nominal, uint64_t random) {
+void ThreadObserver::SetPeriod(uint64_t nominal, uint32_t factor, uint64_t random) {
   if (!access_.fd.valid()) return;
+  nominal *= factor;
   const uint64_t span = nominal / 8;  // -1/16 .. +1/16
-  os::SetPerfPeriod(access_.fd.get(), nominal - span / 2 + (span == 0 ? 0 : random % span));
+  const uint64_t period = nominal - span / 2 + (span == 0 ? 0 : random % span);
+  if (os::SetPerfPeriod(access_.fd.get(), period) == 0) period_factor_ = factor;
 }
 
 void ThreadObserver::LookWhetherEnded(int32_t pid) {

@@ -64,8 +64,9 @@ class ThreadObserver {
   // are many; does nothing when the period was given.
   void AdaptFaultPeriod(uint64_t tick_nanos);
 
-  // A fixed interval can lock onto a loop: the next period is the nominal one +-1/16.
-  void JitterPeriod(uint64_t nominal, uint64_t random);
+  // A fixed interval can lock onto a loop: the next period is the nominal one +-1/16, times `factor`;
+  // a sample read from then on stands for that many.
+  void SetPeriod(uint64_t nominal, uint32_t factor, uint64_t random);
 
   // Asks the kernel whether the thread has ended. What it left in its rings is still to be read.
   void LookWhetherEnded(int32_t pid);
@@ -119,6 +120,7 @@ class ThreadObserver {
   size_t fault_step_ = 0;  // index of an adaptive fault_period_
   bool adapt_faults_ = false;
   uint64_t faults_this_tick_ = 0;
+  uint32_t period_factor_ = 1;
   bool was_busy_ = false;
   bool ended_ = false;
 };

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""sample_bytes=: estimates that are right, and say how sure they are."""
+"""sample_bytes= and budget=: estimates that are right, and say how sure they are."""
 import harness
 from harness import case
 
@@ -92,6 +92,36 @@ def without_the_option_everything_is_exact(folder):
         site = only_site(parsed, function)
         assert 'sampled' not in site, site
         assert {key: site[key] for key in COUNTS} == counts, (site, counts)
+
+
+@case
+def a_budget_lowers_rates_in_a_storm_and_says_so(folder):
+    result = harness.run_measured([harness.PROGRAMS / 'allocation_storm', '4000'], folder, {'budget': '1%'})
+    assert result.status == 0, result.stderr
+    truth = result.json()
+    parsed = result.only_profile()
+    economy = parsed['economy']
+    assert economy['budget_share'] == 0.01 and economy['budget_steps'] > 0, economy
+    assert economy['largest_sample_bytes'] >= 128, economy
+    steps = [event for event in parsed['events'] if event['code'] == 'budget_lowered']
+    assert steps and 'lowered rates to' in steps[0]['text'], parsed['events']
+    site = only_site(parsed, truth['site'])
+    for key in ('allocations', 'bytes_allocated'):
+        check_estimate(site, key, truth[key])
+    print(f'{economy}; {site["allocations"]} allocations, in truth {truth["allocations"]}')
+    text = ' '.join(harness.memagent('report', result.profiles[0]).stdout.decode().split())
+    assert 'Budget 1.0 % of the program' in text, text
+
+
+@case
+def a_budget_that_is_no_percentage_is_ignored_and_said(folder):
+    for number, (asked, used) in enumerate((('0.5', 0.005), ('much', 0), ('200%', 0), ('0', 0))):
+        mine = folder / str(number)
+        mine.mkdir()
+        parsed = harness.run_measured([harness.PROGRAMS / 'small_blocks'], mine, {'budget': asked}).only_profile()
+        assert (parsed['economy'] or {}).get('budget_share', 0) == used, (asked, parsed['economy'])
+        said = [event for event in parsed['events'] if 'budget' in event['text']]
+        assert bool(said) == (asked in ('much', '200%')), (asked, said)
 
 
 @case

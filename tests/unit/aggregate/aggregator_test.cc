@@ -39,6 +39,27 @@ TEST(Aggregator, SampleIsBookedOnItsSiteThreadCodeAndCell) {
   EXPECT_EQ(aggregator.reservoir().kept().size(), 2u);
 }
 
+TEST(Aggregator, ASampleOfALongerPeriodCountsForSeveral) {
+  Aggregator aggregator(10);
+  aggregator.AddSample(Sample());
+  ResolvedSample rare = Sample();
+  rare.scale = 4;
+  aggregator.AddSample(rare);
+  rare.attribution.site = SiteId::kUnknown;
+  rare.attribution.reason = UnattributedReason::kUnallocated;
+  aggregator.AddSample(rare);
+  const SiteStats& site = *aggregator.FindSite(kSite);
+  EXPECT_EQ(site.samples, 5u);
+  EXPECT_EQ(site.cells.at({1, NodeId{0}, NodeId{1}}), 5u);
+  EXPECT_EQ(site.code.at(0x400000).remote_samples, 5u);
+  const Accounting& accounting = aggregator.Thread(1).accounting;
+  EXPECT_EQ(accounting.samples_seen, 9u);
+  EXPECT_EQ(accounting.attributed, 5u);
+  EXPECT_EQ(accounting.unattributed[static_cast<size_t>(UnattributedReason::kUnallocated)], 4u);
+  EXPECT_EQ(aggregator.samples_taken(), 3u);
+  EXPECT_EQ(aggregator.sample_weight_squares(), 33u);
+}
+
 TEST(Aggregator, CodeThatIsGoneIsCountedUnderItsFrame) {
   Aggregator aggregator(10);
   aggregator.AddSample(Sample(0x500010));

@@ -262,14 +262,18 @@ TEST_F(WriterTest, EstimatesKeepTheirVariances) {
   total.site = 4;
   total.sampled = {};
   ASSERT_TRUE(writer_.AddSiteTotal(total));
-  ASSERT_TRUE(writer_.EndTotals(AccountingData{}, OwnCostData{}, {512, 2048}));
+  ASSERT_TRUE(writer_.EndTotals(AccountingData{}, OwnCostData{},
+                                {512, 2048, 0.25, 0.5, 3, 4, 8, 100, 900}));
   const Profile profile = Read();
   EXPECT_EQ(profile.sites.at(3).total.sampled().ShortDebugString(),
             "picked_allocations: 5 picked_frees: 4 allocations_variance: 1.5 frees_variance: 2.5 "
             "bytes_allocated_variance: 3.5 bytes_freed_variance: 4.5 bytes_peak_variance: 5.5 "
             "blocks_live_variance: 6.5 bytes_live_variance: 7.5");
   EXPECT_FALSE(profile.sites.at(4).total.has_sampled());
-  EXPECT_EQ(profile.economy.ShortDebugString(), "sample_bytes: 512 largest_sample_bytes: 2048");
+  EXPECT_EQ(profile.economy.ShortDebugString(),
+            "sample_bytes: 512 largest_sample_bytes: 2048 budget_share: 0.25 overhead_share: 0.5 "
+            "budget_steps: 3 period_factor: 4 largest_period_factor: 8 samples_taken: 100 "
+            "sample_weight_squares: 900");
 }
 
 TEST_F(WriterTest, AccountingNamesEveryReason) {

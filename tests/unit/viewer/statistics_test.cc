@@ -35,6 +35,14 @@ TEST(Wilson, NoSamplesMeansNothingIsKnown) {
   EXPECT_EQ(WilsonInterval(0, 0).high, 1);
 }
 
+// 600 samples that vary as much as 150 single ones do.
+TEST(Wilson, ADesignEffectMakesItAsWideAsFewerSamplesWould) {
+  const Interval fewer = WilsonInterval(50, 150);
+  const Interval weighted = WilsonInterval(200, 600, 4);
+  EXPECT_NEAR(weighted.low, fewer.low, 1e-12);
+  EXPECT_NEAR(weighted.high, fewer.high, 1e-12);
+}
+
 TEST(Wilson, PartAboveWholeStaysInsideOne) {
   EXPECT_LE(WilsonInterval(30, 20).high, 1);
   EXPECT_LE(HalfWidth(30, 20), 1);
