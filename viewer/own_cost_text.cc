@@ -23,10 +23,12 @@ constexpr std::array kPartWords = {
     PartWord{"allocation", "allocations", "allocation"},
     PartWord{"free", "frees", "free"},
     PartWord{"new_stack", "new stacks", "walk of a new call stack"},
+    PartWord{"cache_refill", "caches refilled", "new call stack"},
     PartWord{"thread_start", "thread starts", "thread start"},
     PartWord{"access_sample", "samples", "sample"},
     PartWord{"fault_record", "page faults", "recorded page fault"},
     PartWord{"start", "start", ""},
+    PartWord{"page", "pages", "page given back"},
     PartWord{"drain", "drain thread", ""},
     PartWord{"stack_look_up", "stack look-up", "look-up of a known call stack"},
     PartWord{"checkpoint", "checkpoints", "checkpoint"},
@@ -64,6 +66,8 @@ std::string BasisText(const CostPart& part) {
       return "as in a trial on this machine";
     case CostPart::ASSUMED:
       return "assumed: as on other machines";
+    case CostPart::INFERRED:
+      return "inferred from timed calls";
     default:
       return "not measured";
   }
@@ -119,6 +123,8 @@ std::string CostBasisWord(CostPart::Basis basis) {
       return "tried";
     case CostPart::ASSUMED:
       return "assumed";
+    case CostPart::INFERRED:
+      return "inferred";
     default:
       return "none";
   }

@@ -25,7 +25,7 @@ std::string OwnCostText(const View& view, const Terminal& terminal);
 // show x1.05. 0 without an estimate.
 double OwnCostShare(const memagent::v1::OwnCost& cost);
 
-// "sampled", "counted", "tried", "assumed", "none"
+// "sampled", "counted", "tried", "assumed", "inferred", "none"
 std::string CostBasisWord(memagent::v1::CostPart::Basis basis);
 
 }  // namespace memagent::viewer

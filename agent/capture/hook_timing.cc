@@ -1,5 +1,6 @@
 #include "agent/capture/hook_timing.h"
 
+#include <algorithm>
 #include <atomic>
 
 #include "agent/capture/stack_capture.h"
@@ -13,9 +14,6 @@ namespace {
 
 using ledger::CostKind;
 using ledger::MeterOf;
-
-// One allocation in this many that are sampled tells what finding its stack costs, not the whole.
-constexpr uint32_t kStackTurns = 4;
 
 constinit std::atomic<uint32_t> thread_starts{0};
 
@@ -61,26 +59,15 @@ StackCache* CacheOfThread() {
   return static_cast<StackCache*>(ledger::thread_state.record->stack_cache);
 }
 
-// Finds the stack once more than the hook does, first, and counts it once.
-void TimeStack(void* block, size_t size, HookFrame frame, StackCache& cache, uint32_t weight) {
-  const CaptureCounts before = CountsOf(cache);
-  const Timing timing = Time([&] { CaptureStack(frame.Caller(), &cache); });
-  const CaptureCounts after = CountsOf(cache);
-  const bool missed = after.misses != before.misses;
-  if (!missed) {
-    Book(CostKind::kStackHit, timing, weight);
-    SetCounts(cache, before);
-  }
-  RecordAllocation(block, size, frame);
-  if (missed) SetCounts(cache, after);
-}
-
-// Walks of new stacks are timed where they happen (stack_capture.cc), many more of them than here.
-void TimeWhole(void* block, size_t size, HookFrame frame, StackCache& cache, uint32_t weight) {
-  const uint64_t misses = CountsOf(cache).misses;
-  const Timing timing = Time([&] { RecordAllocation(block, size, frame); });
-  if (CountsOf(cache).misses == misses) return Book(CostKind::kAllocation, timing, weight);
-  MeterOf(CostKind::kAllocation).AddUntimed(weight);
+// Without the walk of a new stack: those are timed where they happen (stack_capture.cc), many more of
+// them than here. What else a new stack causes is in it: a new site, and the pages that it fills.
+void TimeWithoutWalk(void* block, size_t size, HookFrame frame, StackCache& cache, uint32_t weight) {
+  TimeNextWalk(cache);
+  Timing timing = Time([&] { RecordAllocation(block, size, frame); });
+  const uint64_t walk = TakeWalkTicks(cache);
+  // With the two reads around the walk.
+  if (walk != 0) timing.ticks -= std::min(timing.ticks, walk + timing.read_ticks);
+  Book(CostKind::kAllocation, timing, weight);
 }
 
 }  // namespace
@@ -89,11 +76,7 @@ void TimeWhole(void* block, size_t size, HookFrame frame, StackCache& cache, uin
   const TimedHook hook;
   StackCache* cache = CacheOfThread();
   if (cache == nullptr) return RecordAllocation(block, size, frame);
-  if (ledger::thread_state.countdown % kStackTurns != 0) {
-    return TimeWhole(block, size, frame, *cache, hook.weight());
-  }
-  MeterOf(CostKind::kAllocation).AddUntimed(hook.weight());
-  TimeStack(block, size, frame, *cache, hook.weight());
+  TimeWithoutWalk(block, size, frame, *cache, hook.weight());
 }
 
 [[gnu::cold]] ReallocUndo TimeFree(void* block) {

@@ -48,6 +48,9 @@ struct StackCache {
   Interned interned[kMaxStackDepth];
   size_t interned_count = 0;
   bool interned_cut = false;
+  size_t interned_shared = 0;  // outer frames that it has in common with the one before
+  bool time_next_walk = false;
+  uint64_t walk_ticks = 0;  // of that walk
 };
 
 struct CapturedStack {

@@ -24,11 +24,14 @@ constinit std::atomic<StackCache*> all_caches{nullptr};
 StackId InternWalked(StackCache& cache, const WalkResult& walk) {
   StackId stack = walk.cut ? CutRoot() : StackId::kNone;
   size_t shared = walk.cut == cache.interned_cut ? cache.interned_count : 0;
+  cache.interned_shared = 0;
   for (size_t i = 0; i < walk.depth; ++i) {
     const uintptr_t pc = cache.pcs[walk.depth - 1 - i];
     if (i >= shared || cache.interned[i].pc != pc) {
       shared = 0;
       cache.interned[i] = {pc, InternFrame(stack, pc)};
+    } else {
+      ++cache.interned_shared;
     }
     stack = cache.interned[i].node;
   }
@@ -52,15 +55,59 @@ void CountUncached(const WalkResult& walk) {
   cache.pages.thread_pointer = ThreadPointer();
 }
 
-CapturedStack WalkAndRemember(const FrameStart& start, StackCache& cache) {
+StackId WalkAndIntern(const FrameStart& start, StackCache& cache, WalkResult& walk) {
   StackReader reader(start.sp, &cache.pages);
-  const WalkResult walk = WalkStack(start, reader, {cache.pcs, kMaxStackDepth}, &cache.trail);
-  const StackId stack = InternWalked(cache, walk);
+  walk = WalkStack(start, reader, {cache.pcs, kMaxStackDepth}, &cache.trail);
+  return InternWalked(cache, walk);
+}
+
+CapturedStack Remember(const FrameStart& start, StackCache& cache, StackId stack,
+                       const WalkResult& walk) {
   cache.misses.Add(1);
   cache.cut.Add(walk.cut ? 1 : 0);
   cache.uncovered.Add(walk.uncovered);
   Shape* shape = cache.shapes.Insert(start, cache.trail, cache.pages, stack, walk.cut);
   return {stack, shape == nullptr ? nullptr : &shape->note};
+}
+
+CapturedStack WalkAndRemember(const FrameStart& start, StackCache& cache) {
+  WalkResult walk;
+  const StackId stack = WalkAndIntern(start, cache, walk);
+  return Remember(start, cache, stack, walk);
+}
+
+// How much of a walk is waiting for memory shows when it is made again at once.
+void TimeWalkAgain(const FrameStart& start, StackCache& cache, uint64_t first_ticks) {
+  WalkResult walk;
+  cache.interned_count = cache.interned_shared;  // it looks the same frames up
+  const uint64_t before = os::ReadTsc();
+  WalkAndIntern(start, cache, walk);
+  ledger::MeterOf(ledger::CostKind::kWalkAgain).AddLong(os::ReadTsc() - before, 1);
+  ledger::MeterOf(ledger::CostKind::kWalk).AddLong(first_ticks, 1);
+}
+
+constexpr uint64_t kTimedOneIn = 4;
+constexpr uint64_t kTimedAgainOneIn = 32;
+
+// As good as random: the upper bits of the product.
+bool IsOneIn(uint64_t turns, uint64_t count) {
+  return count * 0x9e3779b97f4a7c15u < ~uint64_t{0} / turns;
+}
+
+[[gnu::noinline, gnu::cold]] CapturedStack TimedWalkAndRemember(const FrameStart& start,
+                                                               StackCache& cache) {
+  const uint64_t count = cache.misses.Read();
+  WalkResult walk;
+  const uint64_t before = os::ReadTsc();
+  const StackId stack = WalkAndIntern(start, cache, walk);
+  const uint64_t walked = os::ReadTsc();
+  const CapturedStack captured = Remember(start, cache, stack, walk);
+  cache.walk_ticks = os::ReadTsc() - before;
+  if (IsOneIn(kTimedOneIn, count)) {
+    ledger::MeterOf(ledger::CostKind::kNewStack).AddLong(cache.walk_ticks, kTimedOneIn);
+  }
+  if (IsOneIn(kTimedAgainOneIn, count)) TimeWalkAgain(start, cache, walked - before);
+  return captured;
 }
 
 }  // namespace
@@ -86,17 +133,14 @@ CapturedStack CaptureUncached(FrameStart start) {
   return {stack, nullptr};
 }
 
-// One walk in four is timed (ledger/cost_meter.h); the top bits of the product are as good as
-// random.
+// Some walks are timed (ledger/cost_meter.h).
 CapturedStack CaptureMiss(FrameStart start, StackCache& cache) {
   const uint64_t generation = UnwindGeneration();
   if (cache.generation != generation) StartOver(cache, generation);
-  constexpr uint32_t kTimedOneIn = 4;
-  if (cache.misses.Read() * 0x9e3779b97f4a7c15u >> 62 != 0) return WalkAndRemember(start, cache);
-  const uint64_t before = os::ReadTsc();
-  const CapturedStack captured = WalkAndRemember(start, cache);
-  ledger::MeterOf(ledger::CostKind::kStackMiss).AddLong(os::ReadTsc() - before, kTimedOneIn);
-  return captured;
+  if (IsOneIn(kTimedOneIn, cache.misses.Read()) || cache.time_next_walk) {
+    return TimedWalkAndRemember(start, cache);
+  }
+  return WalkAndRemember(start, cache);
 }
 
 StackCache* CreateStackCache() {
@@ -117,15 +161,14 @@ StackId CaptureStack(const FrameStart& start, StackCache* cache) {
   return Capture(start, cache).stack;
 }
 
-CaptureCounts CountsOf(const StackCache& cache) {
-  return {cache.hits.Read(), cache.misses.Read(), cache.cut.Read(), cache.uncovered.Read()};
+void TimeNextWalk(StackCache& cache) {
+  cache.time_next_walk = true;
+  cache.walk_ticks = 0;
 }
 
-void SetCounts(StackCache& cache, const CaptureCounts& counts) {
-  cache.hits.Set(counts.hits);
-  cache.misses.Set(counts.misses);
-  cache.cut.Set(counts.cut);
-  cache.uncovered.Set(counts.uncovered);
+uint64_t TakeWalkTicks(StackCache& cache) {
+  cache.time_next_walk = false;
+  return cache.walk_ticks;
 }
 
 void FlushStackCaches() { ForgetRules(); }

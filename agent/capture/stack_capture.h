@@ -33,16 +33,10 @@ void TakeOverStackCache(StackCache& cache);
 // are forgotten by all threads. Lock-free. Calling thread: any.
 void FlushStackCaches();
 
-// What one cache counted (owner thread), for the hooks that are timed: these look a stack up twice
-// and set the counts back, so that it counts once.
-struct CaptureCounts {
-  uint64_t hits = 0;
-  uint64_t misses = 0;
-  uint64_t cut = 0;
-  uint64_t uncovered = 0;
-};
-CaptureCounts CountsOf(const StackCache& cache);
-void SetCounts(StackCache& cache, const CaptureCounts& counts);
+// The cache's next walk is timed; and what walks took since then, in ticks of the time-stamp
+// counter. Owner thread.
+void TimeNextWalk(StackCache& cache);
+uint64_t TakeWalkTicks(StackCache& cache);
 
 // Sums over all threads, exact when no capture is running.
 struct StackStatistics {

@@ -21,8 +21,9 @@ enum class CostKind : uint8_t {
   kClockRead,    // two reads of the counter in a row
   kAllocation,   // recording one, without the walk of a new stack
   kFree,
-  kStackHit,     // finding a remembered stack; part of kAllocation
-  kStackMiss,    // walking and remembering a new one
+  kNewStack,     // walking and remembering one
+  kWalk,         // of some of these the walk alone,
+  kWalkAgain,    // and the same walk at once again, when all that it reads is in the caches
   kThreadStart,  // CPU time of a starting thread until it runs the program's function; nanoseconds
   kCount,
 };

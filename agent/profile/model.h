@@ -222,7 +222,7 @@ struct EconomyData {
 };
 
 // The values of CostPart.Basis.
-enum class CostBasis : uint8_t { kNone, kSampled, kCounted, kTried, kAssumed };
+enum class CostBasis : uint8_t { kNone, kSampled, kCounted, kTried, kAssumed, kInferred };
 
 struct CostPartData {
   std::string_view what;

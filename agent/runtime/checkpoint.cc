@@ -223,7 +223,7 @@ void Checkpoint::EndTotals(const SiteCounts& counts, aggregate::Accounting proce
   OwnCostInputs inputs = from_.own_cost.Read();
   inputs.checkpoints = checkpoints_;
   inputs.checkpoint_nanos = cpu_nanos_ + inputs.drain_cpu_nanos - cpu_begun_;
-  const OwnCostRecord cost(EstimateOwnCost(inputs));
+  const OwnCostRecord cost(inputs);
   cost.AttachTo(own);
   writer_.EndTotals(process, own, economy);
 }

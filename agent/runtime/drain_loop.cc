@@ -59,7 +59,7 @@ DrainLoop::DrainLoop(SessionControl& control)
       observation_(options_, attributor_, aggregator_, clock_, log_, control.pid, started_),
       waiter_(observation_),
       pipeline_(attributor_, aggregator_, clock_),
-      own_cost_(control, clock_, pipeline_, skid_),
+      own_cost_(control, clock_, pipeline_),
       economy_(*control.settings, observation_, aggregator_, log_),
       stacks_(modules_, control.pid),
       checkpoint_({aggregator_, attributor_, observation_, stacks_, log_, own_cost_}) {}
@@ -231,12 +231,7 @@ void DrainLoop::Housekeep() {
   economy_.Adjust(now, own_cost_);
   if (tick_ % kNameTicks == 1) observation_.RefreshNames();
   if (pipeline_.unloads_seen() != capture::UnloadCount()) FollowCode();
-  if (!skid_tried_ && selection_.engine == EngineKind::kSoftware &&
-      now > started_ + kCalibrateAfterNanos) {
-    skid_tried_ = true;
-    const capture::EventAttempt* access = observation_.engine().access;
-    skid_ = capture::CalibrateSkid(access != nullptr ? &access->attr : nullptr);
-  }
+  if (now > started_ + kCalibrateAfterNanos) own_cost_.TryOnce(selection_, observation_.engine());
   if (options_.checkpoint != 0 && now >= next_checkpoint_) {
     WriteCheckpoint(nullptr);
     const Nanos regular = os::MonotonicNanos() + options_.checkpoint * 1'000'000'000;
@@ -325,7 +320,7 @@ base::String DrainLoop::OutputPath() const {
 }
 
 bool DrainLoop::WriteHeaderTo(profile::ProfileWriter& writer) {
-  return WriteHeader(writer, control_, early_, late_, selection_, observation_.engine(), skid_,
+  return WriteHeader(writer, control_, early_, late_, selection_, observation_.engine(), own_cost_.skid(),
                      started_, started_unix_);
 }
 

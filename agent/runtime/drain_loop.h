@@ -7,7 +7,6 @@
 #include "agent/aggregate/aggregator.h"
 #include "agent/attribute/attributor.h"
 #include "agent/attribute/modules.h"
-#include "agent/capture/skid_calibration.h"
 #include "agent/os/clock.h"
 #include "agent/runtime/checkpoint.h"
 #include "agent/runtime/descriptor_reserve.h"
@@ -84,8 +83,6 @@ class DrainLoop {
   LateFacts late_;
   bool late_known_ = false;
   capture::EventSelection selection_;
-  capture::SkidCalibration skid_;
-  bool skid_tried_ = false;
   base::Vector<PendingSample> batch_;
   base::Vector<ledger::RegionEvent> region_events_;
   uint64_t last_tick_ = 0;

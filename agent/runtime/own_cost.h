@@ -26,16 +26,20 @@ struct OwnCostInputs {
   uint64_t fault_records = 0;    // the same of page faults
   double sample_nanos = 0;       // the kernel's for one; 0: not measured
   double fault_record_nanos = 0;
+  uint64_t resident_pages = 0;  // that the process's end will give back
+  double unmap_nanos = 0;       // of one page
 };
 
 enum class CostPart : uint8_t {
   kAllocations,   // in the hooks, without new stacks
   kFrees,
   kNewStacks,
+  kCacheRefills,  // what new stacks push out of the program's caches
   kThreadStarts,
   kAccessSamples,
   kFaultRecords,
   kStart,
+  kPages,  // given back at the end
   kDrain,
   kStackLookUps,  // inside kAllocations
   kCheckpoints,   // inside kDrain

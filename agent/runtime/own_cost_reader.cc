@@ -1,5 +1,7 @@
 #include "agent/runtime/own_cost_reader.h"
 
+#include <utility>
+
 namespace memagent::runtime {
 namespace {
 
@@ -23,6 +25,17 @@ profile::CostPartData PartOf(const CostPartName& name, const CostFigure& figure)
 
 }  // namespace
 
+void OwnCostReader::TryOnce(const capture::EventSelection& selection, const EngineInUse& engine) {
+  if (std::exchange(tried_, true)) return;
+  const auto attr_of = [](const capture::EventAttempt* attempt) {
+    return attempt == nullptr ? nullptr : &attempt->attr;
+  };
+  if (selection.engine == EngineKind::kSoftware) {
+    skid_ = capture::CalibrateSkid(attr_of(engine.access));
+  }
+  pages_ = capture::TryPages(attr_of(engine.minor_faults), clock_.NanosPerTick());
+}
+
 OwnCostInputs OwnCostReader::Read() const {
   OwnCostInputs inputs;
   inputs.meters = ledger::ReadCostMeters();
@@ -33,17 +46,21 @@ OwnCostInputs OwnCostReader::Read() const {
   inputs.access_samples = pipeline_.samples_taken();
   inputs.fault_records = pipeline_.faults_taken();
   inputs.sample_nanos = skid_.tick_nanos;
+  inputs.fault_record_nanos = pages_.record_nanos;
+  inputs.unmap_nanos = pages_.unmap_nanos;
   return inputs;
 }
 
-OwnCostRecord::OwnCostRecord(const OwnCost& cost) : cost_(cost) {
-  for (size_t i = 0; i < kCostParts; ++i) {
-    if (cost.parts[i].basis == CostBasis::kNone) continue;
-    parts_[part_count_++] = PartOf(kCostPartNames[i], cost.parts[i]);
-  }
+OwnCostRecord::OwnCostRecord(OwnCostInputs inputs) {
   for (size_t i = 0; i < base::kMemoryUses; ++i) {
     const base::HeldBytes held = base::ReadHeld(base::MemoryUse{static_cast<uint8_t>(i)});
     held_[i] = {kMemoryUseNames[i], held.mapped, held.resident};
+    inputs.resident_pages += held.resident / 4096;
+  }
+  cost_ = EstimateOwnCost(inputs);
+  for (size_t i = 0; i < kCostParts; ++i) {
+    if (cost_.parts[i].basis == CostBasis::kNone) continue;
+    parts_[part_count_++] = PartOf(kCostPartNames[i], cost_.parts[i]);
   }
 }
 

@@ -61,9 +61,8 @@ TEST(OwnCost, PartsAddUpAndLookUpsAreInsideAllocations) {
   inputs.nanos_per_tick = 0.5;
   Sums(inputs, CostKind::kClockRead) = Repeated(40, 100, 20);
   Sums(inputs, CostKind::kAllocation) = Repeated(240, 100, 20);    // 2,000 of 100 ns
-  Sums(inputs, CostKind::kStackHit) = Repeated(140, 100, 20);      // of these 50 ns each
   Sums(inputs, CostKind::kFree) = Repeated(140, 100, 20);          // 2,000 of 50 ns
-  Sums(inputs, CostKind::kStackMiss) = Repeated(2040, 4, 5);       // 20 of 1,000 ns
+  Sums(inputs, CostKind::kNewStack) = Repeated(2040, 4, 5);        // 20 of 1,000 ns
   Sums(inputs, CostKind::kThreadStart) = Repeated(5000, 1, 3);     // nanoseconds already
   inputs.drain_cpu_nanos = 7000;
   inputs.start_cpu_nanos = 3000;
@@ -80,6 +79,32 @@ TEST(OwnCost, PartsAddUpAndLookUpsAreInsideAllocations) {
   EXPECT_EQ(cost.Of(CostPart::kAccessSamples).basis, CostBasis::kTried);
   EXPECT_DOUBLE_EQ(cost.total_nanos, 200'000 + 100'000 + 20'000 + 15'000 + 20'000 + 10'000);
   EXPECT_DOUBLE_EQ(cost.Share(), 0.365);
+}
+
+// A walk of which three quarters were waiting for memory makes the program wait as long.
+TEST(OwnCost, CachesAreRefilledForAsLongAsWalksWaited) {
+  OwnCostInputs inputs;
+  inputs.nanos_per_tick = 1;
+  Sums(inputs, CostKind::kNewStack) = Repeated(1000, 4, 100);
+  Sums(inputs, CostKind::kWalk) = Repeated(800, 1, 15);
+  Sums(inputs, CostKind::kWalkAgain) = Repeated(200, 1, 15);
+  EXPECT_EQ(EstimateOwnCost(inputs).Of(CostPart::kCacheRefills).basis, CostBasis::kNone);
+  Sums(inputs, CostKind::kWalk) = Repeated(800, 1, 16);
+  Sums(inputs, CostKind::kWalkAgain) = Repeated(200, 1, 16);
+  const CostFigure refills = EstimateOwnCost(inputs).Of(CostPart::kCacheRefills);
+  EXPECT_EQ(refills.basis, CostBasis::kInferred);
+  EXPECT_DOUBLE_EQ(refills.total_nanos, 400 * 750.0);
+  EXPECT_DOUBLE_EQ(refills.error_nanos, 400 * 375.0);
+  EXPECT_DOUBLE_EQ(EstimateOwnCost(inputs).total_nanos, 400 * 1750.0);
+  Sums(inputs, CostKind::kWalkAgain) = Repeated(900, 1, 16);  // never less than nothing
+  EXPECT_EQ(EstimateOwnCost(inputs).Of(CostPart::kCacheRefills).total_nanos, 0);
+}
+
+TEST(OwnCost, PagesAreGivenBackAtTheEnd) {
+  OwnCostInputs inputs;
+  inputs.resident_pages = 1000;
+  inputs.unmap_nanos = 650;
+  EXPECT_DOUBLE_EQ(EstimateOwnCost(inputs).total_nanos, 650'000);
 }
 
 TEST(OwnCost, WithoutATrialSamplesCostWhatTheyDoElsewhere) {
