@@ -10,9 +10,10 @@
 
 namespace memagent::capture {
 
-// What RecordAllocation and RecordReallocStart do, timed.
+// What RecordAllocation, RecordFree and RecordReallocStart do, timed.
 void TimeAllocation(void* block, size_t size, HookFrame hook);
-ReallocUndo TimeFree(void* block);
+bool TimeFree(void* block, ledger::Block& erased);
+bool TimeReallocStart(void* block, ledger::Block& erased);
 
 // CPU time of a starting thread between construction and destruction, of one thread in eight: the
 // two system calls take about half a microsecond.

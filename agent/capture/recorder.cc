@@ -159,8 +159,10 @@ void RecordRegion(ledger::RegionEvent event, const FrameStart& caller) {
   return true;
 }
 
-// Takes the block that starts at `block` out of the index.
-[[gnu::always_inline]] inline bool EraseRecorded(void* block, ledger::Block& erased) {
+// Takes the block that starts at `block` out of the index. `timed` is what to do in a hook that is to
+// be timed: call the caller again, whose code is a copy of its own.
+template <typename Timed>
+[[gnu::always_inline]] inline bool EraseRecorded(void* block, ledger::Block& erased, Timed timed) {
   const uint32_t mean = tracking.load(std::memory_order_relaxed);
   if (mean == 0) return false;
   if (mean > 1 && WasLeftOut(block)) [[unlikely]]
@@ -172,11 +174,8 @@ void RecordRegion(ledger::RegionEvent event, const FrameStart& caller) {
   }
   ThreadRecord* thread = CurrentThread();
   if (thread == nullptr) return false;
-  if (IsToBeTimed()) [[unlikely]] {
-    const ReallocUndo undo = TimeFree(block);
-    erased = undo.block;
-    return undo.erased;
-  }
+  if (IsToBeTimed()) [[unlikely]]
+    return timed(block, erased);
   const auto start = reinterpret_cast<uint64_t>(block);
   const ledger::EventTime now = ledger::HookTime(thread->clock);
   if (!ledger::TryEraseBlock(start, now, erased) && !Erase(*thread, start, now, erased)) {
@@ -236,12 +235,12 @@ void RecordAllocation(void* block, size_t size, HookFrame hook) {
 
 bool RecordFree(void* block) {
   ledger::Block erased;
-  return EraseRecorded(block, erased);
+  return EraseRecorded(block, erased, TimeFree);
 }
 
 ReallocUndo RecordReallocStart(void* block) {
   ReallocUndo undo;
-  undo.erased = EraseRecorded(block, undo.block);
+  undo.erased = EraseRecorded(block, undo.block, TimeReallocStart);
   return undo;
 }
 

@@ -2,8 +2,8 @@
 //
 // One hook in about a thousand is timed where it runs, with the host's caches as they are: the
 // time-stamp counter is read before and after. A read costs as much as a short hook (10 to 20 ns on
-// Zen 3), so each timed hook also reads the counter twice in a row, and what lies between those is
-// taken off again (kClockRead).
+// Zen 3, more when it waits for what is before it), so each timed hook also reads the counter twice
+// in a row, and what lies between those is taken off again (kClockRead).
 //
 // Written by any thread (shared, but a thousand times more seldom than the work itself), read by
 // the drain thread.
@@ -21,6 +21,9 @@ enum class CostKind : uint8_t {
   kClockRead,    // two reads of the counter in a row
   kAllocation,   // recording one, without the walk of a new stack
   kFree,
+  // From the start of a hook to where it asks for the time, which in these reads the counter:
+  kAllocationToTime,  // so far it has found a remembered stack and counted for its site
+  kFreeToTime,        // so far it has done nothing
   kNewStack,     // walking and remembering one
   kWalk,         // of some of these the walk alone,
   kWalkAgain,    // and the same walk at once again, when all that it reads is in the caches

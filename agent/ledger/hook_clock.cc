@@ -36,7 +36,8 @@ void PublishRings(SampleWatch& watch) {
 constinit std::atomic<SampleWatch*> sample_watch{&no_watch};
 
 EventTime ReadHookClock(HookClock& clock, uint64_t samples_seen) {
-  const EventTime now = Now();
+  clock.ticks = os::ReadTsc();
+  const EventTime now = FromTsc(clock.ticks);
   const bool later = static_cast<int32_t>(now - clock.time) > 0;
   clock.time = later || clock.samples_seen == 0 ? now : clock.time + 1;
   clock.samples_seen = samples_seen;

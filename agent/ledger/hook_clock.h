@@ -50,8 +50,10 @@ extern std::atomic<SampleWatch*> sample_watch;
 
 // A thread's last reading.
 struct HookClock {
+  static constexpr uint64_t kStale = ~uint64_t{0};  // as samples_seen: the next event reads anew
   EventTime time;
   uint64_t samples_seen;
+  uint64_t ticks;  // the reading itself
 };
 
 // Reads the counter; later than every time this thread has read before.

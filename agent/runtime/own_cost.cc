@@ -66,13 +66,6 @@ CostFigure Inferred(uint64_t count, double mean_nanos) {
   return figure;
 }
 
-// A hook that records a block does what one that takes it out does, and finds a call stack. Timed on
-// its own, outside of the hook's code, that would take longer than the whole hook.
-CostFigure LookUpsFrom(const CostFigure& allocations, const CostFigure& frees) {
-  if (frees.samples == 0) return {};
-  return Inferred(allocations.count, allocations.mean_nanos - frees.mean_nanos);
-}
-
 // A walk that waits for memory does so because the program has pushed out what it reads; then it
 // has pushed out what the program reads, which is taken to cost the program as much. Half of that
 // is the doubt.
@@ -133,8 +126,10 @@ OwnCost EstimateOwnCost(const OwnCostInputs& inputs) {
   hook(CostPart::kAllocations, CostKind::kAllocation);
   hook(CostPart::kFrees, CostKind::kFree);
   hook(CostPart::kNewStacks, CostKind::kNewStack);
+  CostSums look_up = sums(CostKind::kAllocationToTime);
+  look_up.occurrences = sums(CostKind::kAllocation).occurrences;  // each makes one
   set(CostPart::kStackLookUps,
-      LookUpsFrom(cost.Of(CostPart::kAllocations), cost.Of(CostPart::kFrees)));
+      FigureOf(look_up, sums(CostKind::kFreeToTime), inputs.nanos_per_tick));
   set(CostPart::kCacheRefills, RefillsFrom(cost.Of(CostPart::kNewStacks), sums(CostKind::kWalk),
                                            sums(CostKind::kWalkAgain)));
   set(CostPart::kThreadStarts, FigureOf(sums(CostKind::kThreadStart), {}, 1));

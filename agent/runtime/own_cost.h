@@ -78,7 +78,7 @@ extern const std::array<CostPartName, kCostParts> kCostPartNames;
 
 OwnCost EstimateOwnCost(const OwnCostInputs& inputs);
 
-// Of one meter; `read` is the meter of the counter reads themselves.
+// Of one meter; `read` is the meter of what timing itself took.
 CostFigure FigureOf(const ledger::CostSums& sums, const ledger::CostSums& read, double nanos_per_tick);
 
 }  // namespace memagent::runtime

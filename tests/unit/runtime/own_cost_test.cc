@@ -61,6 +61,8 @@ TEST(OwnCost, PartsAddUpAndLookUpsAreInsideAllocations) {
   inputs.nanos_per_tick = 0.5;
   Sums(inputs, CostKind::kClockRead) = Repeated(40, 100, 20);
   Sums(inputs, CostKind::kAllocation) = Repeated(240, 100, 20);    // 2,000 of 100 ns
+  Sums(inputs, CostKind::kAllocationToTime) = Repeated(180, 100, 20);
+  Sums(inputs, CostKind::kFreeToTime) = Repeated(80, 100, 20);     // of these 50 ns each
   Sums(inputs, CostKind::kFree) = Repeated(140, 100, 20);          // 2,000 of 50 ns
   Sums(inputs, CostKind::kNewStack) = Repeated(2040, 4, 5);        // 20 of 1,000 ns
   Sums(inputs, CostKind::kThreadStart) = Repeated(5000, 1, 3);     // nanoseconds already
