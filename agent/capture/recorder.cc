@@ -31,6 +31,7 @@ constinit std::atomic<uint32_t> unloads{0};
   } else {
     TakeOverStackCache(*static_cast<StackCache*>(record->stack_cache));
   }
+  record->clock.samples_seen = ledger::HookClock::kStale;
   ledger::thread_state.record = record;
   const ledger::SampleGap gap = ledger::NextSampleGap(true);
   ledger::thread_state.countdown = gap.hooks;

@@ -38,8 +38,10 @@ constinit std::atomic<SampleWatch*> sample_watch{&no_watch};
 EventTime ReadHookClock(HookClock& clock, uint64_t samples_seen) {
   clock.ticks = os::ReadTsc();
   const EventTime now = FromTsc(clock.ticks);
-  const bool later = static_cast<int32_t>(now - clock.time) > 0;
-  clock.time = later || clock.samples_seen == 0 ? now : clock.time + 1;
+  // Only a reading within one unit of the last is moved on: that of a thread which has slept for half
+  // a wrap is not in the future.
+  constexpr uint32_t kMaxAhead = 1u << 16;
+  clock.time = clock.time - now < kMaxAhead ? clock.time + 1 : now;
   clock.samples_seen = samples_seen;
   return clock.time;
 }

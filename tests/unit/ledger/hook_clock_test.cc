@@ -74,6 +74,16 @@ TEST_F(HookClockTest, TimesOfDifferentSamplesDiffer) {
   RemoveRing(&head);
 }
 
+// Times wrap after minutes; a thread may sleep longer than that.
+TEST_F(HookClockTest, ThreadThatSleptForMinutesReadsTheCounter) {
+  for (const uint32_t slept : {1u, 0x7fffffffu, 0x80000001u, 0xf0000000u, 0xfff00000u}) {
+    clock_.time = Now() - slept;
+    clock_.samples_seen = HookClock::kStale;
+    const EventTime before = Now();
+    EXPECT_LT(Time() - before, 1u << 20) << slept;
+  }
+}
+
 TEST_F(HookClockTest, MovesWhenTheListOfRingsChanges) {
   Head first{1000};
   Head second{1000};
