@@ -13,9 +13,11 @@ namespace {
 
 class PerfMapTest : public testing::Test {
  protected:
-  // No process has such a number (kernel.pid_max is at most 2^22).
-  static constexpr int32_t kPid = 2'000'000'000;
-  const std::string path_ = "/tmp/perf-2000000000.map";
+  // No process has such a number (kernel.pid_max is at most 2^22), and no test running beside this
+  // one takes it.
+  const int32_t pid_ = 2'000'000'000 + getpid();
+  const std::string path_ = "/tmp/perf-" + std::to_string(pid_) + ".map";
+  const std::string target_ = "/tmp/perf-" + std::to_string(pid_) + ".target";
 
   void SetUp() override { std::filesystem::remove(path_); }
   void TearDown() override { std::filesystem::remove(path_); }
@@ -42,7 +44,7 @@ TEST_F(PerfMapTest, LastLineThatCoversAnAddressNamesIt) {
                        << "\nfffffffffffffff0 ff last\n3000 0 empty\n4000 1 unfinished";
   constexpr std::array<uint64_t, 6> kAddresses = {0xfff,  0x1004, 0x100f,
                                                   0x1018, 0x3000, ~uint64_t{0}};
-  const auto names = ReadPerfMap(kPid, kAddresses);
+  const auto names = ReadPerfMap(pid_, kAddresses);
   ASSERT_EQ(names.size(), kAddresses.size());
   EXPECT_EQ(names[0].name, "");
   EXPECT_EQ(names[1].name, "first");
@@ -55,16 +57,16 @@ TEST_F(PerfMapTest, LastLineThatCoversAnAddressNamesIt) {
 
 TEST_F(PerfMapTest, WhatAnotherUserMayHavePlantedIsNotRead) {
   constexpr std::array<uint64_t, 1> kAddresses = {0x1000};
-  EXPECT_EQ(ReadPerfMap(kPid, kAddresses)[0].name, "");
-  std::ofstream("/tmp/perf-2000000000.target") << "1000 10 planted\n";
-  std::filesystem::create_symlink("/tmp/perf-2000000000.target", path_);
-  EXPECT_EQ(ReadPerfMap(kPid, kAddresses)[0].name, "");
-  std::filesystem::remove("/tmp/perf-2000000000.target");
+  EXPECT_EQ(ReadPerfMap(pid_, kAddresses)[0].name, "");
+  std::ofstream(target_) << "1000 10 planted\n";
+  std::filesystem::create_symlink(target_, path_);
+  EXPECT_EQ(ReadPerfMap(pid_, kAddresses)[0].name, "");
+  std::filesystem::remove(target_);
   if (geteuid() != 0) GTEST_SKIP() << "only root can give a file away";
   std::filesystem::remove(path_);
   std::ofstream(path_) << "1000 10 planted\n";
   ASSERT_EQ(chown(path_.c_str(), 65534, 65534), 0);
-  const bool root_believes = ReadPerfMap(kPid, kAddresses)[0].name == "planted";
+  const bool root_believes = ReadPerfMap(pid_, kAddresses)[0].name == "planted";
   EXPECT_FALSE(root_believes);
 }
 
