@@ -53,9 +53,10 @@ SiteId Make(RegionKind kind, StackId stack, PickClass picked) {
   SiteCounters* chunk =
       ChunkIn(site_chunks[id / kSitesPerChunk], kSitesPerChunk * sizeof(SiteCounters));
   if (chunk == nullptr) return SiteId::kUnknown;
-  chunk[id % kSitesPerChunk].kind = kind;
-  chunk[id % kSitesPerChunk].picked = picked;
-  chunk[id % kSitesPerChunk].stack = stack;
+  SiteCounters& site = chunk[id % kSitesPerChunk];
+  site.picked = picked;
+  site.stack = stack;
+  site.kind.store(kind, std::memory_order_release);
   return SiteId{id};
 }
 
@@ -74,10 +75,8 @@ inline SiteId SiteIn(StackTable* table, RegionKind kind, StackId stack, PickClas
                                    std::memory_order_acq_rel)) {
     return fresh;
   }
-  SiteCounters* lost = CountersOf(fresh);  // another thread was faster: this id stays unused
-  lost->kind = RegionKind::kUnknown;
-  lost->picked = {};
-  lost->stack = StackId::kNone;
+  // Another thread was faster: this id stays unused. The drain thread may be reading the rest.
+  CountersOf(fresh)->kind.store(RegionKind::kUnknown, std::memory_order_relaxed);
   return SiteId{known};
 }
 

@@ -23,9 +23,11 @@ inline constexpr uint32_t kMaxSites = (1u << 22) - 1;
 // Stack ids above this have no look-up slot and are booked on site kUnknown (counted).
 inline constexpr uint32_t kMaxStacks = 1u << 22;
 
-// Totals of a site. Updated with relaxed atomics by any thread, read by the drain thread.
+// Totals of a site. Updated with relaxed atomics by any thread, read by the drain thread, which
+// meets ids that are being made: `kind` is written last and never kUnknown in a site that exists, so
+// whoever walks over all ids reads it first.
 struct alignas(64) SiteCounters {
-  RegionKind kind;
+  std::atomic<RegionKind> kind;
   PickClass picked;  // not certain: a further site of the stack
   StackId stack;
   std::atomic<uint64_t> allocations;
@@ -37,6 +39,9 @@ struct alignas(64) SiteCounters {
   // thread.
   uint64_t inherited_blocks;
   uint64_t inherited_bytes;
+
+  // Whether this is a further site; false for an id that is not one yet.
+  bool of_picked_blocks() const { return kind != RegionKind::kUnknown && !picked.certain(); }
 };
 static_assert(sizeof(SiteCounters) == 64, "one cache line a site");
 
@@ -61,7 +66,8 @@ SiteCounters* CountersOf(SiteId site);
 // its own, what is live is inherited.
 void InheritLiveBlocks();
 
-// Ids 1..SiteCount() were given out (an id lost in a race has stack kNone and kind kUnknown).
+// Ids 1..SiteCount() were given out (one that is being made or was lost in a race has kind
+// kUnknown).
 uint32_t SiteCount();
 
 }  // namespace memagent::ledger

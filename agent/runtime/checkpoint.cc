@@ -100,7 +100,7 @@ void Checkpoint::WriteSites(const SiteCounts& counts) {
     const ledger::SiteCounters* site = ledger::CountersOf(SiteId{id});
     // A site made by the drain thread is among the named ones; an id lost in a race has no kind;
     // a site of picked blocks is part of its primary one.
-    if (site == nullptr || site->kind == RegionKind::kUnknown || !site->picked.certain() ||
+    if (site == nullptr || site->kind == RegionKind::kUnknown || site->of_picked_blocks() ||
         site_written_.contains(id))
       continue;
     if (!counts.Of(SiteId{id}).any() && from_.aggregator.FindSite(SiteId{id}) == nullptr) continue;
@@ -190,7 +190,7 @@ void Checkpoint::WriteTotals(const SiteCounts& counts, bool final, const profile
   last_counts_.resize(ledger::SiteCount() + 1);
   for (uint32_t id = 1; id < last_counts_.size(); ++id) {
     const ledger::SiteCounters* site = ledger::CountersOf(SiteId{id});
-    if (site != nullptr && !site->picked.certain()) continue;
+    if (site != nullptr && site->of_picked_blocks()) continue;
     const SiteCount now = counts.Of(SiteId{id});
     LastCounts& last = last_counts_[id];
     const uint64_t bytes = now.bytes_allocated + now.bytes_freed;

@@ -75,7 +75,7 @@ void SiteCounts::Sum() {
     allocations_ += counts.allocations;
     live_blocks_ += counts.inherited_blocks + counts.allocations - counts.frees;
     const ledger::SiteCounters* site = ledger::CountersOf(SiteId{id});
-    if (site == nullptr || site->picked.certain()) continue;
+    if (site == nullptr || !site->of_picked_blocks()) continue;
     estimates_[static_cast<uint32_t>(ledger::PrimarySite(SiteId{id}))].Add(counts, site->picked);
   }
 }
