@@ -24,7 +24,7 @@ inline constexpr size_t kMemoryOpCount = 5;
 enum class MemoryLevel : uint8_t {
   kUnknown = 0,
   kL1 = 1,
-  kLineFillBuffer = 2,  // on its way already; AMD's MAB
+  kLineFillBuffer = 2,  // on its way already; AMD's MAB, Intel's L2 miss handling buffer
   kL2 = 3,
   kL3 = 4,
   kL4 = 5,
@@ -36,8 +36,11 @@ enum class MemoryLevel : uint8_t {
   kIo = 11,
   kUncached = 12,
   kBeyondL3 = 13,  // missed L3, not known where it was found
+  kBeyondL1 =
+      14,  // missed L1; all that Intel's stores before Sapphire Rapids tell, and Arm's events
+  kBeyondL2 = 15,
 };
-inline constexpr size_t kMemoryLevelCount = 14;
+inline constexpr size_t kMemoryLevelCount = 16;
 
 enum class Locality : uint8_t {
   kUnknown = 0,
