@@ -11,15 +11,10 @@
 #include <span>
 
 #include "agent/base/types.h"
+#include "agent/decode/perf_sample.h"
 #include "agent/decode/sample.h"
 
 namespace memagent::decode {
-
-// What one event was asked to write into its samples.
-struct RecordLayout {
-  uint64_t sample_type = 0;
-  uint64_t register_mask = 0;  // sample_regs_user; a subset of kRegisterMask
-};
 
 enum class RecordKind : uint8_t {
   kSample,
@@ -40,9 +35,6 @@ struct PerfRecord {
   Tid tid = 0;
   Nanos time = 0;  // kThrottle, kUnthrottle, kExit
 };
-
-// The sample_type bits ParseRecord understands. A layout with others is refused.
-bool IsSupportedLayout(const RecordLayout& layout);
 
 // Which event wrote this record, when every event of the ring has PERF_SAMPLE_IDENTIFIER: the id is
 // then the first field of a sample. nullopt for records that are not samples.

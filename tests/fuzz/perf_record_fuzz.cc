@@ -21,6 +21,11 @@ constexpr RecordLayout kLayouts[] = {
     {kCommon | PERF_SAMPLE_ADDR, 0},
     {PERF_SAMPLE_IP, 0},
     {PERF_SAMPLE_REGS_USER, 0x10001},
+    {kCommon | PERF_SAMPLE_ADDR | PERF_SAMPLE_WEIGHT_STRUCT | PERF_SAMPLE_DATA_SRC |
+         PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_RAW,
+     0},
+    {(uint64_t{1} << 25) - 1 - PERF_SAMPLE_WEIGHT, 0x3, PERF_FORMAT_GROUP | PERF_FORMAT_ID,
+     PERF_SAMPLE_BRANCH_HW_INDEX, 0x7},
     {0, 0},
 };
 

@@ -103,11 +103,20 @@ TEST(PerfRecord, SampleLongerThanItsLayoutIsRefused) {
 
 TEST(PerfRecord, LayoutWithUnknownFieldsIsRefused) {
   RecordLayout layout = kClock;
-  layout.sample_type |= PERF_SAMPLE_CALLCHAIN;
+  layout.sample_type |= uint64_t{1} << 25;
   EXPECT_FALSE(IsSupportedLayout(layout));
   EXPECT_FALSE(ParseRecord(ClockSampleWithRegisters(2), layout).has_value());
-  EXPECT_FALSE(IsSupportedLayout({PERF_SAMPLE_REGS_USER, uint64_t{1} << 12}));
+  EXPECT_FALSE(IsSupportedLayout({PERF_SAMPLE_READ, 0, uint64_t{1} << 5}));
   EXPECT_TRUE(IsSupportedLayout(kClock));
+}
+
+TEST(PerfRecord, RegistersOfAnotherArchitectureAreSkipped) {
+  const auto bytes = ClockSample(PERF_SAMPLE_REGS_ABI_64).U64(1).U64(2).Bytes();
+  RecordLayout layout = kClock;
+  layout.register_mask = uint64_t{1} << 12 | uint64_t{1} << 30;
+  const auto record = ParseRecord(bytes, layout);
+  ASSERT_TRUE(record.has_value());
+  EXPECT_FALSE(record->sample.has_registers);
 }
 
 TEST(PerfRecord, LostNamesItsEvent) {
@@ -153,6 +162,83 @@ TEST(PeekSampleEventId, OnlySamplesHaveOne) {
   EXPECT_FALSE(PeekSampleEventId(RecordBuilder(PERF_RECORD_LOST).U64(77).U64(1).Bytes()));
   EXPECT_FALSE(PeekSampleEventId(RecordBuilder(PERF_RECORD_SAMPLE).Bytes()));
   EXPECT_FALSE(PeekSampleEventId({}));
+}
+
+// Every field that the kernel knows, in the order of perf_output_sample (facts: perf_abi 1.2).
+constexpr RecordLayout kEverything = {
+    (uint64_t{1} << 25) - 1 - PERF_SAMPLE_WEIGHT, 0x3,
+    PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_LOST | PERF_FORMAT_TOTAL_TIME_ENABLED,
+    PERF_SAMPLE_BRANCH_HW_INDEX, 0x7};
+
+std::vector<uint8_t> SampleOfEverything() {
+  RecordBuilder builder(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER | PERF_RECORD_MISC_EXACT_IP);
+  builder.U64(77).U64(0x401000).U32(10).U32(11).U64(500).U64(0x7f0000000123).U64(77).U64(78);
+  builder.U32(3).U32(0).U64(4096);
+  builder.U64(2).U64(1000).U64(1).U64(2).U64(3).U64(4).U64(5).U64(6);  // READ: a group of two
+  builder.U64(3).U64(0xa).U64(0xb).U64(0xc);                           // CALLCHAIN
+  builder.U32(12).U32(1).U32(2).U32(3);                                // RAW
+  builder.U64(1).U64(9).U64(1).U64(2).U64(3);                          // BRANCH_STACK
+  builder.U64(PERF_SAMPLE_REGS_ABI_64).U64(100).U64(101);              // REGS_USER
+  builder.U64(8).U64(0x5555).U64(8);                                   // STACK_USER
+  builder.U64(uint64_t{7} << 48 | uint64_t{1271} << 32 | 476);         // WEIGHT_STRUCT
+  builder.U64(0x1a29081042).U64(0);                                    // DATA_SRC, TRANSACTION
+  builder.U64(PERF_SAMPLE_REGS_ABI_64).U64(1).U64(2).U64(3);           // REGS_INTR
+  builder.U64(0x1234000).U64(6).U64(2 << 20).U64(4096).U64(8).U64(1);  // PHYS_ADDR ... AUX
+  return builder.Bytes();
+}
+
+TEST(PerfRecord, SampleWithEveryFieldIsRead) {
+  const auto record = ParseRecord(SampleOfEverything(), kEverything);
+  ASSERT_TRUE(record.has_value());
+  const RawSample& sample = record->sample;
+  EXPECT_TRUE(sample.exact_ip);
+  EXPECT_EQ(sample.pid, 10);
+  EXPECT_EQ(sample.address, 0x7f0000000123u);
+  EXPECT_EQ(sample.cpu, 3u);
+  EXPECT_EQ(sample.period, 4096u);
+  EXPECT_EQ(sample.registers[static_cast<size_t>(Register::kBx)], 101u);
+  EXPECT_EQ(sample.weight, 476u);
+  EXPECT_EQ(sample.weight2, 1271u);
+  EXPECT_EQ(sample.weight3, 7u);
+  EXPECT_TRUE(sample.has_data_src);
+  EXPECT_EQ(sample.data_src, 0x1a29081042u);
+  EXPECT_EQ(sample.physical_address, 0x1234000u);
+  EXPECT_EQ(sample.page_bytes, uint64_t{2} << 20);
+}
+
+TEST(PerfRecord, RawBytesAreThoseOfTheRecord) {
+  const auto bytes = SampleOfEverything();
+  const auto record = ParseRecord(bytes, kEverything);
+  ASSERT_TRUE(record.has_value());
+  ASSERT_EQ(record->sample.raw.size(), 12u);
+  EXPECT_EQ(record->sample.raw[4], 2);
+}
+
+TEST(PerfRecord, EveryTruncationOfEveryFieldIsRefused) {
+  const auto bytes = SampleOfEverything();
+  for (size_t size = sizeof(perf_event_header); size < bytes.size(); ++size) {
+    std::vector<uint8_t> cut(bytes.begin(), bytes.begin() + static_cast<long>(size));
+    const auto stated = static_cast<uint16_t>(size);
+    memcpy(cut.data() + offsetof(perf_event_header, size), &stated, sizeof(stated));
+    EXPECT_FALSE(ParseRecord(cut, kEverything).has_value()) << size;
+  }
+}
+
+TEST(PerfRecord, CountsBeyondTheRecordAreRefused) {
+  for (uint64_t count : {uint64_t{3}, uint64_t{1} << 61, ~uint64_t{0}}) {
+    const auto bytes = RecordBuilder(PERF_RECORD_SAMPLE).U64(count).U64(1).U64(2).Bytes();
+    for (uint64_t type : {PERF_SAMPLE_CALLCHAIN, PERF_SAMPLE_BRANCH_STACK, PERF_SAMPLE_AUX}) {
+      EXPECT_FALSE(ParseRecord(bytes, {type, 0}).has_value()) << count << " " << type;
+    }
+  }
+}
+
+TEST(PerfRecord, PlainWeightIsSixtyFourBits) {
+  const auto bytes = RecordBuilder(PERF_RECORD_SAMPLE).U64(uint64_t{5} << 32).Bytes();
+  const auto record = ParseRecord(bytes, {PERF_SAMPLE_WEIGHT, 0});
+  ASSERT_TRUE(record.has_value());
+  EXPECT_EQ(record->sample.weight, uint64_t{5} << 32);
+  EXPECT_EQ(record->sample.weight2, 0);
 }
 
 }  // namespace
