@@ -39,8 +39,8 @@ class RecordReader {
   }
   // Skips `count` words.
   void SkipWords(uint64_t count) {
-    if (count > bytes_.size() / sizeof(uint64_t)) count = bytes_.size();  // too many: never ok
-    TakeBytes(count * sizeof(uint64_t));
+    constexpr uint64_t kMostWords = UINT64_MAX / sizeof(uint64_t);
+    TakeBytes(count > kMostWords ? UINT64_MAX : count * sizeof(uint64_t));
   }
   bool ok() const { return ok_; }
   bool finished() const { return ok_ && bytes_.empty(); }

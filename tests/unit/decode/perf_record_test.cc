@@ -227,8 +227,10 @@ TEST(PerfRecord, EveryTruncationOfEveryFieldIsRefused) {
 TEST(PerfRecord, CountsBeyondTheRecordAreRefused) {
   for (uint64_t count : {uint64_t{3}, uint64_t{1} << 61, ~uint64_t{0}}) {
     const auto bytes = RecordBuilder(PERF_RECORD_SAMPLE).U64(count).U64(1).U64(2).Bytes();
-    for (uint64_t type : {PERF_SAMPLE_CALLCHAIN, PERF_SAMPLE_BRANCH_STACK, PERF_SAMPLE_AUX}) {
-      EXPECT_FALSE(ParseRecord(bytes, {type, 0}).has_value()) << count << " " << type;
+    for (uint64_t type : {PERF_SAMPLE_CALLCHAIN, PERF_SAMPLE_BRANCH_STACK, PERF_SAMPLE_AUX,
+                          PERF_SAMPLE_READ}) {
+      const RecordLayout layout = {type, 0, PERF_FORMAT_GROUP};
+      EXPECT_FALSE(ParseRecord(bytes, layout).has_value()) << count << " " << type;
     }
   }
 }
