@@ -11,9 +11,8 @@ auto& Bounded(Map& map, const Key& key, const Key& overflow, size_t limit) {
   return it != map.end() ? it->second : map[overflow];
 }
 
-bool IsRemote(const ResolvedSample& sample) {
-  return sample.memory_node != NodeId::kUnknown && sample.cpu_node != NodeId::kUnknown &&
-         sample.memory_node != sample.cpu_node;
+PageWitness Witness(const ResolvedSample& sample) {
+  return WitnessOf(sample.cpu_node, sample.memory_node);
 }
 
 void CountNode(ThreadStats& thread, NodeId node, uint64_t weight) {
@@ -38,10 +37,17 @@ void AddToSite(SiteStats& site, const ResolvedSample& sample, uint64_t weight) {
   site.changed = true;
   site.samples += weight;
   site.evidence[static_cast<size_t>(sample.access.evidence)] += weight;
-  site.cells[{sample.thread, sample.cpu_node, sample.memory_node}] += weight;
+  CellCount& cell = site.cells[{sample.thread, sample.cpu_node, sample.memory_node}];
+  cell.samples += weight;
+  cell.latency.Add(sample.latency_cycles, weight);
   CodeCount& code = Bounded(site.code, sample.access.ip, uint64_t{0}, Aggregator::kMaxCode);
   code.samples += weight;
-  if (IsRemote(sample)) code.remote_samples += weight;
+  if (Witness(sample) == PageWitness::kOtherNode) code.remote_samples += weight;
+  code.latency.Add(sample.latency_cycles, weight);
+  if (sample.has_source) {
+    site.kinds.Add(sample.source, Witness(sample), sample.latency_cycles, weight);
+  }
+  if (sample.latency_cycles != 0) site.latency[LatencyFloor(sample.latency_cycles)] += weight;
   NotePage(site, sample);
   if (sample.page_not_present) ++site.pages_not_present;
 }
@@ -76,7 +82,7 @@ void Aggregator::AddSample(const ResolvedSample& sample) {
   }
   reservoir_.Offer({sample.time, sample.access.ip, sample.access.address, sample.thread, sample.cpu,
                     static_cast<uint32_t>(sample.attribution.site), sample.access.evidence,
-                    sample.memory_node});
+                    sample.memory_node, sample.latency_cycles, sample.data_src});
 }
 
 void Aggregator::AddFault(const ResolvedSample& fault) {

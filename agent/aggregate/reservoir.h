@@ -19,6 +19,8 @@ struct KeptSample {
   uint32_t site;
   Evidence evidence;
   NodeId memory_node;
+  uint32_t latency_cycles;
+  uint64_t data_src;
 };
 
 class Reservoir {

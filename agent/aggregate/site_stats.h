@@ -6,6 +6,8 @@
 #include <compare>
 #include <cstdint>
 
+#include "agent/aggregate/access_kinds.h"
+#include "agent/aggregate/latency.h"
 #include "agent/base/containers.h"
 #include "agent/base/types.h"
 
@@ -23,9 +25,15 @@ struct CellKey {
 // kNamedCode | frame id.
 inline constexpr uint64_t kNamedCode = uint64_t{1} << 63;
 
+struct CellCount {
+  uint64_t samples = 0;
+  LatencySum latency;
+};
+
 struct CodeCount {
   uint64_t samples = 0;
   uint64_t remote_samples = 0;
+  LatencySum latency;
 };
 
 struct TouchKey {
@@ -43,11 +51,13 @@ struct TouchCount {
 struct SiteStats {
   uint64_t samples = 0;
   std::array<uint64_t, kEvidenceCount> evidence = {};
-  base::OrderedMap<CellKey, uint64_t> cells;
+  base::OrderedMap<CellKey, CellCount> cells;
   base::HashMap<uint64_t, CodeCount> code;  // by instruction address, or as kNamedCode says
   base::OrderedMap<TouchKey, TouchCount> first_touch;
   base::HashMap<uint64_t, NodeId> pages;  // sampled pages and the node each was on when last seen
   uint64_t pages_not_present = 0;
+  AccessKinds kinds;  // of samples of which hardware told the source
+  LatencyHistogram latency;
   bool changed = false;  // since the last checkpoint
 
   // Addresses in [start, end) of accessing and of first touching code.

@@ -1,5 +1,7 @@
 #include "agent/profile/encode.h"
 
+#include <algorithm>
+
 #include "agent/profile/encode_fields.h"
 #include "agent/profile/fields.h"
 
@@ -28,6 +30,16 @@ void EncodeFirstTouch(MessageWriter& out, const FirstTouchData& touch) {
   PutUint(out, F::kFaults, touch.faults);
 }
 
+// Nothing where no record has a latency: the engine can't tell, or did not.
+template <typename Record>
+void PutLatencyColumns(MessageWriter& out, uint32_t samples_field, uint32_t cycles_field,
+                       std::span<const Record> records) {
+  const auto has_latency = [](const Record& r) { return r.latency.samples != 0; };
+  if (std::none_of(records.begin(), records.end(), has_latency)) return;
+  PutUintColumn(out, samples_field, records, [](const Record& r) { return r.latency.samples; });
+  PutUintColumn(out, cycles_field, records, [](const Record& r) { return r.latency.cycles; });
+}
+
 void EncodeCells(MessageWriter& out, std::span<const CellData> cells) {
   using F = field::SiteTotal;
   PutUintColumn(out, F::kCellThread, cells, [](const CellData& c) { return c.thread; });
@@ -36,6 +48,7 @@ void EncodeCells(MessageWriter& out, std::span<const CellData> cells) {
   PutSintColumn(out, F::kCellMemoryNode, cells,
                 [](const CellData& c) { return NodeNumber(c.memory_node); });
   PutUintColumn(out, F::kCellSamples, cells, [](const CellData& c) { return c.samples; });
+  PutLatencyColumns(out, F::kCellLatencySamples, F::kCellLatencyCycles, cells);
 }
 
 void EncodeCode(MessageWriter& out, std::span<const CodeData> code) {
@@ -44,6 +57,37 @@ void EncodeCode(MessageWriter& out, std::span<const CodeData> code) {
   PutUintColumn(out, F::kCodeSamples, code, [](const CodeData& c) { return c.samples; });
   PutUintColumn(out, F::kCodeRemoteSamples, code,
                 [](const CodeData& c) { return c.remote_samples; });
+  PutLatencyColumns(out, F::kCodeLatencySamples, F::kCodeLatencyCycles, code);
+}
+
+void EncodeKind(MessageWriter& out, const AccessKindData& kind) {
+  using F = field::AccessKind;
+  const DataSource& source = kind.source;
+  PutUint(out, F::kOp, static_cast<uint64_t>(source.op));
+  PutUint(out, F::kLevel, static_cast<uint64_t>(source.level));
+  PutUint(out, F::kLocality, static_cast<uint64_t>(source.locality));
+  PutUint(out, F::kSnoop, static_cast<uint64_t>(source.snoop));
+  PutUint(out, F::kTlb, static_cast<uint64_t>(source.tlb));
+  PutBool(out, F::kLocked, source.locked);
+  PutBool(out, F::kBlockedData, source.blocked_data);
+  PutBool(out, F::kBlockedAddress, source.blocked_address);
+  PutUint(out, F::kRegion, source.region);
+  PutUint(out, F::kPage, static_cast<uint64_t>(kind.page));
+  PutUint(out, F::kSamples, kind.samples);
+  PutUint(out, F::kLatencySamples, kind.latency.samples);
+  PutUint(out, F::kLatencyCycles, kind.latency.cycles);
+}
+
+void EncodeKinds(MessageWriter& out, const SiteTotalData& total) {
+  using F = field::SiteTotal;
+  for (const AccessKindData& kind : total.kinds) {
+    MessageWriter message(out, F::kKind);
+    EncodeKind(message, kind);
+  }
+  PutUintColumn(out, F::kLatencyFloor, total.latency,
+                [](const LatencyData& l) { return l.floor_cycles; });
+  PutUintColumn(out, F::kLatencySamples, total.latency,
+                [](const LatencyData& l) { return l.samples; });
 }
 
 void EncodeSampled(MessageWriter& out, const SampledData& sampled) {
@@ -172,6 +216,7 @@ void EncodeSiteTotal(MessageWriter& out, const SiteTotalData& total) {
   EncodePages(out, total);
   PutUint(out, F::kInheritedBlocks, total.inherited_blocks);
   PutUint(out, F::kInheritedBytes, total.inherited_bytes);
+  EncodeKinds(out, total);
   if (!total.sampled.any()) return;
   MessageWriter sampled(out, F::kSampled);
   EncodeSampled(sampled, total.sampled);
@@ -251,6 +296,10 @@ void EncodeRawSamples(MessageWriter& out, std::span<const RawSampleData> samples
   PutSintColumn(out, F::kMemoryNode, samples,
                 [](const Sample& s) { return NodeNumber(s.memory_node); });
   PutBool(out, F::kContinued, continued);
+  const auto has_source = [](const Sample& s) { return s.data_src != 0 || s.latency_cycles != 0; };
+  if (std::none_of(samples.begin(), samples.end(), has_source)) return;
+  PutUintColumn(out, F::kLatency, samples, [](const Sample& s) { return s.latency_cycles; });
+  PutUintColumn(out, F::kDataSrc, samples, [](const Sample& s) { return s.data_src; });
 }
 
 void EncodeEvent(MessageWriter& out, const EventData& event) {

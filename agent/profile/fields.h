@@ -180,6 +180,30 @@ struct SiteTotal {
     kInheritedBlocks,
     kInheritedBytes,
     kSampled,
+    kKind,
+    kLatencyFloor,
+    kLatencySamples,
+    kCellLatencySamples,
+    kCellLatencyCycles,
+    kCodeLatencySamples,
+    kCodeLatencyCycles,
+  };
+};
+struct AccessKind {
+  enum : uint32_t {
+    kOp = 1,
+    kLevel,
+    kLocality,
+    kSnoop,
+    kTlb,
+    kLocked,
+    kBlockedData,
+    kBlockedAddress,
+    kRegion,
+    kPage,
+    kSamples,
+    kLatencySamples,
+    kLatencyCycles,
   };
 };
 struct SampledCounts {
@@ -259,6 +283,8 @@ struct RawSamples {
     kEvidence,
     kMemoryNode,
     kContinued,
+    kLatency,
+    kDataSrc,
   };
 };
 struct Events {

@@ -11,6 +11,7 @@
 #include <span>
 #include <string_view>
 
+#include "agent/aggregate/access_kinds.h"
 #include "agent/aggregate/accounting.h"
 #include "agent/base/reasons.h"
 #include "agent/base/types.h"
@@ -151,12 +152,22 @@ struct CellData {
   NodeId cpu_node = NodeId::kUnknown;
   NodeId memory_node = NodeId::kUnknown;
   uint64_t samples = 0;
+  aggregate::LatencySum latency = {};
 };
 
 struct CodeData {
   uint32_t frame = 0;
   uint64_t samples = 0;
   uint64_t remote_samples = 0;
+  aggregate::LatencySum latency = {};
+};
+
+using AccessKindData = aggregate::AccessKind;
+
+// One bucket of a latency histogram (aggregate/latency.h).
+struct LatencyData {
+  uint32_t floor_cycles = 0;
+  uint64_t samples = 0;
 };
 
 struct FirstTouchData {
@@ -205,6 +216,8 @@ struct SiteTotalData {
   uint64_t inherited_blocks = 0;
   uint64_t inherited_bytes = 0;
   SampledData sampled = {};
+  std::span<const AccessKindData> kinds = {};
+  std::span<const LatencyData> latency = {};
 };
 
 // What was left out by order, to make the profile cheaper.
@@ -271,6 +284,8 @@ struct RawSampleData {
   uint32_t site = 0;
   Evidence evidence = Evidence::kNone;
   NodeId memory_node = NodeId::kUnknown;
+  uint32_t latency_cycles = 0;
+  uint64_t data_src = 0;
 };
 
 enum class Severity : uint8_t { kInfo = 0, kWarning = 1, kError = 2 };

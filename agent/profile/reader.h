@@ -63,6 +63,8 @@ struct RawSample {
   uint32_t site = 0;      // 0: unattributed
   uint32_t evidence = 0;  // as memagent::Evidence
   int32_t memory_node = -1;
+  uint32_t latency_cycles = 0;  // 0: not told
+  uint64_t data_src = 0;        // perf_mem_data_src as the kernel gave it; 0: none
 };
 
 // What reading found out about the file itself.

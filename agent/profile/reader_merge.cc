@@ -147,7 +147,8 @@ void Merger::AddRawSamples(const v1::RawSamples& samples) {
     profile_.raw_samples.push_back(
         RawSample{samples.time(i), At(samples.ip(), i), At(samples.address(), i),
                   At(samples.thread(), i), At(samples.cpu(), i), At(samples.site(), i),
-                  At(samples.evidence(), i), At(samples.memory_node(), i)});
+                  At(samples.evidence(), i), At(samples.memory_node(), i),
+                  At(samples.latency_cycles(), i), At(samples.data_src(), i)});
   }
 }
 

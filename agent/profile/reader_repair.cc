@@ -73,6 +73,11 @@ class Repair {
     EvenOut(total.mutable_code_frame(), total.mutable_code_samples(),
             total.mutable_code_remote_samples());
     EvenOut(total.mutable_page_node(), total.mutable_page_count());
+    EvenOut(total.mutable_latency_floor_cycles(), total.mutable_latency_samples());
+    FitOptional(total.cell_samples_size(), total.mutable_cell_latency_samples(),
+                total.mutable_cell_latency_cycles());
+    FitOptional(total.code_samples_size(), total.mutable_code_latency_samples(),
+                total.mutable_code_latency_cycles());
     for (uint32_t& thread : *total.mutable_cell_thread()) {
       thread = Valid(thread, p_.threads.size());
     }
@@ -112,6 +117,15 @@ class Repair {
     if (shortest == longest) return;
     p_.load.bad_references += static_cast<uint64_t>(longest - shortest);
     (columns->Truncate(shortest), ...);
+  }
+
+  // Columns that are either absent or as long as others: absent when they are not.
+  template <typename... Columns>
+  void FitOptional(int length, Columns*... columns) {
+    const int longest = std::max({columns->size()...});
+    if (longest == 0 || (... && (columns->size() == length))) return;
+    p_.load.bad_references += static_cast<uint64_t>(longest);
+    (columns->Clear(), ...);
   }
 
   Profile& p_;

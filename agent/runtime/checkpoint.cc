@@ -123,6 +123,8 @@ void Checkpoint::WriteSiteTotal(SiteId site, const SiteCount& counts) {
   base::Vector<profile::CodeData> code;
   base::Vector<profile::FirstTouchData> touches;
   base::Vector<profile::PagesData> pages;
+  base::Vector<profile::AccessKindData> kinds;
+  base::Vector<profile::LatencyData> latency;
   profile::SiteTotalData total = TotalOf(site, counts);
   if (aggregate::SiteStats* stats = from_.aggregator.FindSite(site)) {
     stats->changed = false;
@@ -131,12 +133,14 @@ void Checkpoint::WriteSiteTotal(SiteId site, const SiteCount& counts) {
     total.evidence_approximate = stats->evidence[static_cast<size_t>(Evidence::kApproximate)];
     total.evidence_pc_only = stats->evidence[static_cast<size_t>(Evidence::kPcOnly)];
     total.pages_not_present = stats->pages_not_present;
-    for (const auto& [key, samples] : stats->cells) {
-      cells.push_back({key.thread, key.cpu_node, key.memory_node, samples});
+    for (const auto& [key, cell] : stats->cells) {
+      cells.push_back({key.thread, key.cpu_node, key.memory_node, cell.samples, cell.latency});
     }
     for (const auto& [ip, count] : stats->code) {
-      code.push_back({FrameOfCode(ip), count.samples, count.remote_samples});
+      code.push_back({FrameOfCode(ip), count.samples, count.remote_samples, count.latency});
     }
+    for (const auto& [key, kind] : stats->kinds.all()) kinds.push_back(kind);
+    for (const auto& [floor, samples] : stats->latency) latency.push_back({floor, samples});
     for (const auto& [key, touch] : stats->first_touch) {
       touches.push_back({key.thread, key.cpu_node, FrameOfCode(key.ip),
                          static_cast<uint64_t>(touch.pages + 0.5), touch.faults});
@@ -147,6 +151,8 @@ void Checkpoint::WriteSiteTotal(SiteId site, const SiteCount& counts) {
   total.code = code;
   total.first_touch = touches;
   total.pages = pages;
+  total.kinds = kinds;
+  total.latency = latency;
   writer_.AddSiteTotal(total);
 }
 
@@ -241,7 +247,7 @@ void Checkpoint::WriteReservoir() {
   base::Vector<profile::RawSampleData> rows;
   for (const aggregate::KeptSample& kept : from_.aggregator.reservoir().kept()) {
     rows.push_back({kept.time, kept.ip, kept.address, kept.thread, kept.cpu, kept.site,
-                    kept.evidence, kept.memory_node});
+                    kept.evidence, kept.memory_node, kept.latency_cycles, kept.data_src});
   }
   std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.time < b.time; });
   writer_.WriteRawSamples(rows);

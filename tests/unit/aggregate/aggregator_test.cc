@@ -28,8 +28,8 @@ TEST(Aggregator, SampleIsBookedOnItsSiteThreadCodeAndCell) {
   const SiteStats& site = *aggregator.FindSite(kSite);
   EXPECT_EQ(site.samples, 2u);
   EXPECT_EQ(site.evidence[static_cast<size_t>(Evidence::kExact)], 2u);
-  EXPECT_EQ(site.cells.at({1, NodeId{0}, NodeId{1}}), 1u);
-  EXPECT_EQ(site.cells.at({1, NodeId{0}, NodeId{0}}), 1u);
+  EXPECT_EQ(site.cells.at({1, NodeId{0}, NodeId{1}}).samples, 1u);
+  EXPECT_EQ(site.cells.at({1, NodeId{0}, NodeId{0}}).samples, 1u);
   EXPECT_EQ(site.code.at(0x400000).samples, 2u);
   EXPECT_EQ(site.code.at(0x400000).remote_samples, 1u);
   EXPECT_EQ(site.pages.size(), 1u);
@@ -50,7 +50,7 @@ TEST(Aggregator, ASampleOfALongerPeriodCountsForSeveral) {
   aggregator.AddSample(rare);
   const SiteStats& site = *aggregator.FindSite(kSite);
   EXPECT_EQ(site.samples, 5u);
-  EXPECT_EQ(site.cells.at({1, NodeId{0}, NodeId{1}}), 5u);
+  EXPECT_EQ(site.cells.at({1, NodeId{0}, NodeId{1}}).samples, 5u);
   EXPECT_EQ(site.code.at(0x400000).remote_samples, 5u);
   const Accounting& accounting = aggregator.Thread(1).accounting;
   EXPECT_EQ(accounting.samples_seen, 9u);
@@ -182,6 +182,76 @@ TEST(Aggregator, SamplesByNodeGrowsToTheHighestNode) {
   sample.cpu_node = NodeId::kUnknown;
   aggregator.AddSample(sample);
   EXPECT_EQ(aggregator.Thread(1).samples_by_node, (base::Vector<uint64_t>{0, 0, 0, 1}));
+}
+
+TEST(Aggregator, LatencyIsSummedByCellCodeAndKind) {
+  Aggregator aggregator(10);
+  ResolvedSample remote = Sample();
+  remote.has_source = true;
+  remote.source.op = MemoryOp::kLoad;
+  remote.source.level = MemoryLevel::kDram;
+  remote.source.locality = Locality::kOtherNode;
+  remote.latency_cycles = 300;
+  aggregator.AddSample(remote);
+  remote.latency_cycles = 700;
+  remote.scale = 2;
+  aggregator.AddSample(remote);
+  remote.latency_cycles = 0;  // the hardware did not tell
+  aggregator.AddSample(remote);
+  const SiteStats& site = *aggregator.FindSite(kSite);
+  const CellCount& cell = site.cells.at({1, NodeId{0}, NodeId{1}});
+  EXPECT_EQ(cell.samples, 5u);
+  EXPECT_EQ(cell.latency.samples, 3u);
+  EXPECT_EQ(cell.latency.cycles, 1700u);
+  EXPECT_EQ(site.code.at(0x400000).latency.cycles, 1700u);
+  EXPECT_EQ(site.latency, (LatencyHistogram{{256, 1}, {640, 2}}));
+  ASSERT_EQ(site.kinds.all().size(), 1u);
+  const AccessKind& kind = site.kinds.all().begin()->second;
+  EXPECT_EQ(kind.source, remote.source);
+  EXPECT_EQ(kind.page, PageWitness::kOtherNode);
+  EXPECT_EQ(kind.samples, 5u);
+  EXPECT_EQ(kind.latency.samples, 3u);
+}
+
+TEST(AccessKinds, WitnessesThatDisagreeAreCountedApart) {
+  AccessKinds kinds;
+  DataSource local;
+  local.locality = Locality::kSameNode;
+  kinds.Add(local, PageWitness::kSameNode, 0, 1);
+  kinds.Add(local, PageWitness::kOtherNode, 0, 1);
+  kinds.Add(local, PageWitness::kOtherNode, 0, 1);
+  ASSERT_EQ(kinds.all().size(), 2u);
+  for (const auto& [key, kind] : kinds.all()) {
+    EXPECT_EQ(kind.samples, kind.page == PageWitness::kOtherNode ? 2u : 1u);
+  }
+}
+
+TEST(AccessKinds, BeyondTheLimitTheRestIsUnknownTogether) {
+  AccessKinds kinds;
+  uint64_t added = 0;
+  for (uint8_t region = 0; region < 32; ++region) {
+    for (uint8_t op = 0; op < kMemoryOpCount; ++op) {
+      for (uint8_t level = 0; level < kMemoryLevelCount; ++level, ++added) {
+        DataSource source;
+        source.region = region;
+        source.op = MemoryOp{op};
+        source.level = MemoryLevel{level};
+        kinds.Add(source, PageWitness::kUnknown, 0, 1);
+      }
+    }
+  }
+  EXPECT_LE(kinds.all().size(), AccessKinds::kMaxKinds + 1);
+  uint64_t sum = 0;
+  for (const auto& [key, kind] : kinds.all()) sum += kind.samples;
+  EXPECT_EQ(sum, added);
+}
+
+TEST(Latency, FloorKeepsThreeBits) {
+  EXPECT_EQ(LatencyFloor(1), 1u);
+  EXPECT_EQ(LatencyFloor(7), 7u);
+  EXPECT_EQ(LatencyFloor(9), 8u);
+  EXPECT_EQ(LatencyFloor(476), 448u);
+  EXPECT_EQ(LatencyFloor(0xffffffff), 0xe0000000u);
 }
 
 }  // namespace
