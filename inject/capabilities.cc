@@ -41,7 +41,7 @@ std::string EngineName(EngineKind kind) {
 // Opens the events of a ladder in turn, as the agent does, until one is accepted.
 Finding TryLadder(const std::string& name, const EventLadder& ladder, int paranoid) {
   Finding finding{name, false, "there is no event to try.", ""};
-  for (const capture::EventAttempt& attempt : ladder.view()) {
+  for (const capture::EventAttempt& attempt : ladder) {
     perf_event_attr attr = attempt.attr;
     const long fd = os::OpenPerfEvent(attr, 0);
     if (fd >= 0) {
@@ -58,15 +58,17 @@ Finding TryLadder(const std::string& name, const EventLadder& ladder, int parano
 }
 
 void AddEngines(const EventSelection& selection, int paranoid, Capabilities& result) {
-  for (const capture::EngineRefusal& refusal : selection.refusals()) {
+  for (const capture::EngineRefusal& refusal : selection.refusals) {
     result.engines.push_back(
         {EngineName(refusal.engine), false, Text(refusal.reason), Text(refusal.remedy)});
   }
-  const Finding chosen = TryLadder(EngineName(selection.engine), selection.access, paranoid);
-  result.engines.push_back(chosen);
-  if (!chosen.usable) return;
-  result.engine = chosen.name;
-  result.engine_is_hardware = selection.engine != EngineKind::kSoftware;
+  for (const capture::EnginePlan& plan : selection.plans) {
+    const Finding tried = TryLadder(EngineName(plan.engine), plan.access.front(), paranoid);
+    result.engines.push_back(tried);
+    if (!tried.usable || result.engine != "none") continue;
+    result.engine = tried.name;
+    result.engine_is_hardware = plan.engine != EngineKind::kSoftware;
+  }
 }
 
 Finding DecoderFinding() {
@@ -122,8 +124,9 @@ void AddNodes(const os::Topology& topology, Capabilities& result) {
 
 Capabilities ProbeCapabilities() {
   Capabilities result;
-  const os::Machine machine = os::ReadMachine(os::ReadCpuInfo());
-  const os::KernelSettings kernel = os::ReadKernelSettings();
+  const capture::EngineFacts facts = capture::ReadEngineFacts();
+  const os::KernelSettings& kernel = facts.kernel;
+  const os::Machine machine = os::ReadMachine(facts.cpu);
   result.cpu = Text(machine.cpu.model_name);
   result.kernel = Text(machine.kernel_release);
   result.hypervisor = Text(machine.hypervisor);
@@ -132,7 +135,7 @@ Capabilities ProbeCapabilities() {
   result.max_sample_rate = kernel.max_sample_rate;
   AddNodes(os::ReadTopology(), result);
   const EventSelection selection =
-      capture::SelectEvents(os::ReadPmuFacts(), machine.cpu, kernel, capture::EventRequest());
+      capture::SelectEvents(facts, capture::EventRequest());
   AddEngines(selection, kernel.perf_event_paranoid, result);
   result.features.push_back(
       TryLadder("first_touch", selection.minor_faults, kernel.perf_event_paranoid));

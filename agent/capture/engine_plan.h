@@ -25,9 +25,9 @@ struct EventAttempt {
   perf_event_attr leader = {};
   bool has_leader = false;
   EventScope scope = EventScope::kThread;
-  std::string_view event;  // "software/cpu-clock", "ibs_op//", "cpu/mem-loads,ldlat=30/"
-  // What is lost against the attempt before it, one sentence; "" for the first of a ladder.
-  std::string_view loss;
+  base::String event;  // "software/cpu-clock", "ibs_op/cnt_ctl=1/", "cpu/mem-loads,ldlat=3/"
+  // What this attempt can't tell that the engine can at its best, in sentences; "" for nothing.
+  base::String loss;
   bool has_registers = false;
 };
 
@@ -42,6 +42,11 @@ struct EnginePlan {
   base::Vector<EventLadder> access;
   uint64_t period = 0;           // of every access event
   std::string_view period_unit;  // "ns", "ops", "loads", "instructions"
+  // Whoever moves the period stays at a multiple of this, and at shortest_period or above: the
+  // kernel refuses other values (IBS), or takes them and does something else.
+  uint64_t period_step = 1;
+  uint64_t shortest_period = 1;
+  bool varies_itself = false;    // the hardware randomizes each interval: nothing to move
   std::string_view rate_change;  // why it is not the period asked for, "" when it is
   bool uses_aux = false;         // samples come through an AUX area (SPE)
 };

@@ -27,10 +27,6 @@ std::optional<int64_t> ReadNumber(std::string_view root, std::string_view path) 
   return ReadNumberFile(JoinPath(root, path).c_str());
 }
 
-bool Exists(std::string_view root, std::string_view path) {
-  return OpenRead(JoinPath(root, path).c_str()).valid();
-}
-
 bool HasWord(std::string_view words, std::string_view word) {
   while (!words.empty()) {
     if (TakeUntil(words, ' ') == word) return true;
@@ -71,14 +67,6 @@ base::String ReadHypervisor(std::string_view sys_root, const CpuInfo& cpu) {
   name += product;
   if (name.empty()) name = "unknown";
   return name;
-}
-
-void ReadLoadLatency(std::string_view sys_root, std::string_view pmu, PmuFacts& facts) {
-  const base::String folder = JoinPath(JoinPath(sys_root, "/bus/event_source/devices/"), pmu);
-  if (!Exists(folder, "/events/mem-loads")) return;
-  facts.mem_loads = true;
-  const auto precise = static_cast<int>(ReadNumber(folder, "/caps/max_precise").value_or(0));
-  if (precise > facts.max_precise) facts.max_precise = precise;
 }
 
 }  // namespace
@@ -138,8 +126,26 @@ std::string_view ChosenWord(std::string_view text) {
   return text.substr(open + 1, close - open - 1);
 }
 
+std::optional<KernelVersion> ParseKernelVersion(std::string_view release) {
+  const auto take = [&] {
+    size_t digits = 0;
+    while (digits < release.size() && release[digits] >= '0' && release[digits] <= '9') ++digits;
+    const auto number = ParseUnsigned(release.substr(0, digits));
+    release.remove_prefix(digits);
+    return number && *number <= UINT32_MAX ? number : std::nullopt;
+  };
+  const auto major = take();
+  if (!major || !release.starts_with('.')) return std::nullopt;
+  release.remove_prefix(1);
+  const auto minor = take();
+  if (!minor) return std::nullopt;
+  return KernelVersion{static_cast<uint32_t>(*major), static_cast<uint32_t>(*minor)};
+}
+
 KernelSettings ReadKernelSettings(std::string_view proc_root, std::string_view sys_root) {
   KernelSettings settings;
+  settings.version =
+      ParseKernelVersion(ReadLine(proc_root, "/sys/kernel/osrelease")).value_or(KernelVersion());
   const auto paranoid = ReadNumber(proc_root, "/sys/kernel/perf_event_paranoid");
   settings.perf_events = paranoid.has_value();
   settings.perf_event_paranoid = static_cast<int>(paranoid.value_or(2));
@@ -152,21 +158,6 @@ KernelSettings ReadKernelSettings(std::string_view proc_root, std::string_view s
   settings.transparent_hugepage =
       ChosenWord(ReadLine(sys_root, "/kernel/mm/transparent_hugepage/enabled"));
   return settings;
-}
-
-PmuFacts ReadPmuFacts(std::string_view sys_root) {
-  PmuFacts facts;
-  facts.sysfs = Exists(sys_root, "/bus/event_source/devices");
-  facts.ibs_op = Exists(sys_root, "/bus/event_source/devices/ibs_op/type");
-  for (const std::string_view pmu : {"cpu", "cpu_core", "cpu_atom"}) {
-    ReadLoadLatency(sys_root, pmu, facts);
-  }
-  // One PMU for each kind of core; hybrid parts number them from 0 (arm_spe_pmu.c).
-  for (uint64_t i = 0; i < 4 && !facts.arm_spe; ++i) {
-    const auto path = JoinPath(sys_root, "/bus/event_source/devices/arm_spe_", i, "/type");
-    facts.arm_spe = OpenRead(path.c_str()).valid();
-  }
-  return facts;
 }
 
 Privileges ReadPrivileges() {

@@ -5,7 +5,9 @@
 #ifndef MEMAGENT_AGENT_OS_MACHINE_H_
 #define MEMAGENT_AGENT_OS_MACHINE_H_
 
+#include <compare>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "agent/base/containers.h"
@@ -30,8 +32,8 @@ struct CpuInfo {
 
 // Pure: the first processor of /proc/cpuinfo.
 CpuInfo ParseCpuInfo(std::string_view text);
-// The kernel writes about 1.5 KiB for each processor, and asks each for its frequency: only the first
-// is read.
+// The kernel writes about 1.5 KiB for each processor, and asks each for its frequency: only the
+// first is read.
 CpuInfo ReadCpuInfo(std::string_view proc_root = "/proc");
 
 struct Machine {
@@ -45,7 +47,20 @@ struct Machine {
 };
 Machine ReadMachine(const CpuInfo& cpu, std::string_view sys_root = "/sys");
 
+// Of the release that uname tells, "6.12.117+deb13-amd64": 6 and 12. A hint: distributions carry
+// newer code back into older kernels, so what can be tried is tried.
+struct KernelVersion {
+  uint32_t major = 0;  // 0: not known
+  uint32_t minor = 0;
+  bool known() const { return major != 0; }
+  auto operator<=>(const KernelVersion&) const = default;
+};
+
+// Pure. nullopt when `release` does not begin with two numbers.
+std::optional<KernelVersion> ParseKernelVersion(std::string_view release);
+
 struct KernelSettings {
+  KernelVersion version;
   int perf_event_paranoid = 2;  // the kernel's default
   bool perf_events = false;     // the file above exists: the kernel has perf events
   uint32_t max_sample_rate = 0;
@@ -58,16 +73,6 @@ KernelSettings ReadKernelSettings(std::string_view proc_root = "/proc",
 
 // Pure: the word in brackets of "always [madvise] never".
 std::string_view ChosenWord(std::string_view text);
-
-// Which hardware that samples memory accesses the kernel offers.
-struct PmuFacts {
-  bool sysfs = false;      // the list of event sources is readable at all
-  bool ibs_op = false;     // AMD
-  bool mem_loads = false;  // Intel: some cpu PMU has a mem-loads event
-  int max_precise = 0;     // Intel: caps/max_precise of that PMU; load latency needs 2
-  bool arm_spe = false;
-};
-PmuFacts ReadPmuFacts(std::string_view sys_root = "/sys");
 
 // Effective capabilities of this thread. In a user namespace they may be set and yet not count for
 // the kernel's perf checks, which ask the initial namespace.

@@ -47,7 +47,7 @@ void RunDrain(void* argument) {
   if (loop != nullptr) {
     loop->Resume();
   } else {
-    EarlyFacts early = ReadEarlyFacts();
+    EarlyFacts early = capture::ReadEngineFacts();
     AwaitHost(control);
     loop = MakeLoop(control);
     if (loop == nullptr) ExitThread(0);

@@ -84,7 +84,7 @@ void DrainLoop::Start(EarlyFacts early) {
 
 void DrainLoop::StartWithoutEvents() {
   clock_.Calibrate();
-  early_ = ReadEarlyFacts();
+  early_ = capture::ReadEngineFacts();
   log_.Add(
       profile::Severity::kWarning, "no_drain_thread",
       control_.settings->under_valgrind
@@ -99,7 +99,8 @@ void DrainLoop::NoteStartProblems() {
   for (size_t i = 0; i < control_.settings->problem_count; ++i) {
     log_.Add(profile::Severity::kWarning, "option_ignored", control_.settings->problems[i].text);
   }
-  if (selection_.engine == EngineKind::kSoftware && os::Zydis() == nullptr) {
+  const capture::EnginePlan* plan = observation_.engine().plan;
+  if (plan != nullptr && plan->engine == EngineKind::kSoftware && os::Zydis() == nullptr) {
     log_.Add(profile::Severity::kWarning, "no_decoder",
              "libZydis.so.4.0 could not be loaded, so no sample has a data address; install the "
              "package libzydis4.0.");
@@ -113,8 +114,8 @@ void DrainLoop::NoteStartProblems() {
     log_.Add(profile::Severity::kWarning, "foreign_malloc", text);
   }
   NoteLinkedAllocator(log_);
-  if (!selection_.rate_change.empty()) {
-    log_.Add(profile::Severity::kWarning, "rate_changed", selection_.rate_change);
+  if (plan != nullptr && !plan->rate_change.empty()) {
+    log_.Add(profile::Severity::kWarning, "rate_changed", plan->rate_change);
   }
 }
 
@@ -231,7 +232,7 @@ void DrainLoop::Housekeep() {
   economy_.Adjust(now, own_cost_);
   if (tick_ % kNameTicks == 1) observation_.RefreshNames();
   if (pipeline_.unloads_seen() != capture::UnloadCount()) FollowCode();
-  if (now > started_ + kCalibrateAfterNanos) own_cost_.TryOnce(selection_, observation_.engine());
+  if (now > started_ + kCalibrateAfterNanos) own_cost_.TryOnce(observation_.engine());
   if (options_.checkpoint != 0 && now >= next_checkpoint_) {
     WriteCheckpoint(nullptr);
     const Nanos regular = os::MonotonicNanos() + options_.checkpoint * 1'000'000'000;
@@ -293,7 +294,7 @@ void DrainLoop::NoteProgramsLeftAlone() {
 void DrainLoop::Finish(const char* how) {
   LearnLateFacts();
   NoteProgramsLeftAlone();
-  if (selection_.access.count != 0 || selection_.minor_faults.count != 0) {
+  if (!selection_.minor_faults.empty()) {
     Tick();
     observation_.RefreshNames();
   } else {

@@ -44,29 +44,28 @@ profile::EngineData RefusedEngine(const capture::EngineRefusal& refusal) {
 }
 
 // The chosen engine that could not be opened.
-profile::EngineData FailedEngine(const capture::EventSelection& selection,
-                                 const EngineInUse& engine, int paranoid) {
+profile::EngineData FailedEngine(const EngineInUse& engine, int paranoid) {
   const capture::EngineError why =
       capture::ExplainEngineError(engine.failed_step, engine.error, paranoid);
   profile::EngineData data;
-  data.kind = selection.engine;
+  data.kind = engine.plan->engine;
   data.refused = why.meaning;
   data.refused_errno = engine.error;
   data.remedy = why.remedy;
   return data;
 }
 
-profile::EngineData UsedEngine(const capture::EventSelection& selection, const EngineInUse& engine,
-                               const capture::SkidCalibration& skid, const base::String& words) {
+profile::EngineData UsedEngine(const EngineInUse& engine, const capture::SkidCalibration& skid,
+                               const base::String& words) {
   profile::EngineData data;
   data.in_use = true;
   data.fault_period = engine.minor_faults == nullptr ? 0 : engine.minor_faults->attr.sample_period;
   if (engine.access == nullptr) return data;  // kind NONE: allocations and page faults only
-  data.kind = selection.engine;
+  data.kind = engine.plan->engine;
   data.event = engine.access->event;
-  data.period = selection.period_nanos;
-  data.period_unit = "ns";
-  data.rate_hz = 1e9 / static_cast<double>(selection.period_nanos);
+  data.period = engine.plan->period;
+  data.period_unit = engine.plan->period_unit;
+  data.rate_hz = 1e9 / static_cast<double>(engine.plan->period);
   data.exact_attr = words;
   data.skid_ticks_on_next = skid.ticks_on_next;
   data.skid_ticks_total = skid.ticks_total;
@@ -83,14 +82,6 @@ base::Vector<profile::NodeData> NodesOf(const os::Topology& topology) {
 
 }  // namespace
 
-EarlyFacts ReadEarlyFacts() {
-  EarlyFacts facts;
-  facts.cpu = os::ReadCpuInfo();
-  facts.kernel = os::ReadKernelSettings();
-  facts.pmus = os::ReadPmuFacts();
-  return facts;
-}
-
 LateFacts ReadLateFacts(const EarlyFacts& early) {
   return {os::ReadMachine(early.cpu), os::ReadTopology(), ReadProcess()};
 }
@@ -100,9 +91,9 @@ capture::EventSelection Select(const EarlyFacts& facts, const base::Options& opt
   request.automatic = options.engine.view() == "auto";
   request.engine = WantedEngine(options.engine.view());
   request.rate_hz = options.rate;
-  request.period_nanos = options.period;
+  request.period = options.period;
   request.fault_period = options.fault_period;
-  return capture::SelectEvents(facts.pmus, facts.cpu, facts.kernel, request);
+  return capture::SelectEvents(facts, request);
 }
 
 bool WriteHeader(profile::ProfileWriter& writer, const SessionControl& control,
@@ -117,13 +108,13 @@ bool WriteHeader(profile::ProfileWriter& writer, const SessionControl& control,
   base::String words;
   if (engine.access != nullptr) words = os::PerfAttrText(engine.access->attr);
   base::Vector<profile::EngineData> engines;
-  for (const capture::EngineRefusal& refusal : selection.refusals()) {
+  for (const capture::EngineRefusal& refusal : selection.refusals) {
     engines.push_back(RefusedEngine(refusal));
   }
   if (engine.access == nullptr && engine.error != 0) {
-    engines.push_back(FailedEngine(selection, engine, early.kernel.perf_event_paranoid));
+    engines.push_back(FailedEngine(engine, early.kernel.perf_event_paranoid));
   }
-  engines.push_back(UsedEngine(selection, engine, skid, words));
+  engines.push_back(UsedEngine(engine, skid, words));
 
   profile::HeaderData header;
   header.agent_version = kVersion;

@@ -5,6 +5,7 @@
 
 #include "agent/base/containers.h"
 #include "agent/base/options.h"
+#include "agent/capture/engine_facts.h"
 #include "agent/capture/event_selection.h"
 #include "agent/capture/skid_calibration.h"
 #include "agent/os/machine.h"
@@ -22,12 +23,7 @@ struct ProcessFacts {
 };
 
 // What has to be known before the first event can be opened, and no more: the host waits for it.
-struct EarlyFacts {
-  os::CpuInfo cpu;
-  os::KernelSettings kernel;
-  os::PmuFacts pmus;
-};
-EarlyFacts ReadEarlyFacts();
+using EarlyFacts = capture::EngineFacts;
 
 // The rest.
 struct LateFacts {

@@ -27,10 +27,10 @@ base::String ReadThreadName(Tid tid) {
 
 void Observation::NoteOutcome(const OpenOutcome& outcome, ThreadSummary& summary) {
   if (!engine_.known) {
-    engine_ = {outcome.access,      outcome.minor,      outcome.error,
+    engine_ = {engine_.plan,        outcome.access,     outcome.minor, outcome.error,
                outcome.failed_step, outcome.ring_pages, true};
   }
-  if (outcome.access != nullptr || selection_->access.count == 0) return;
+  if (outcome.access != nullptr || engine_.plan == nullptr) return;
   const capture::EngineError why =
       capture::ExplainEngineError(outcome.failed_step, outcome.error, paranoid_);
   summary.not_sampled = base::String(why.meaning);
@@ -50,7 +50,8 @@ void Observation::Observe(ledger::ThreadRecord* record, uint32_t serial) {
   summary.tid = record->tid;
   summary.main = record->is_main;
   const OpenOutcome outcome =
-      it->second.Open(*selection_, FirstRingPages(*record), options_.fault_period);
+      it->second.Open(*selection_, engine_.plan, FirstRingPages(*record),
+                      options_.fault_period);
   NoteOutcome(outcome, summary);
   if (period_factor_ != 1) MovePeriod(it->second);
   const Nanos now = os::MonotonicNanos();
@@ -192,7 +193,7 @@ void Observation::Bury(uint32_t serial, ThreadObserver& observer) {
   aggregate::Accounting& accounting = aggregator_.Thread(serial).accounting;
   observer.BookLosses(accounting, {});
   UpdateSummary(serial, observer);
-  if (summary.running_nanos == 0 && summary.not_sampled.empty() && selection_->access.count != 0) {
+  if (summary.running_nanos == 0 && summary.not_sampled.empty() && engine_.plan != nullptr) {
     summary.not_sampled = "It had ended before its events were open.";
   }
   for (size_t i = 0; i < kUntrackedReasonCount; ++i) {
@@ -257,7 +258,8 @@ void Observation::JitterPeriods(Nanos now) {
 
 void Observation::MovePeriod(ThreadObserver& observer) {
   random_ = random_ * 6364136223846793005ull + 1442695040888963407ull;  // Knuth's MMIX generator
-  observer.SetPeriod(selection_->period_nanos, period_factor_, random_ >> 33);
+  if (engine_.plan == nullptr) return;
+  observer.SetPeriod(engine_.plan->period, period_factor_, random_ >> 33);
 }
 
 void Observation::SetPeriodFactor(uint32_t factor) {

@@ -36,6 +36,7 @@ struct ThreadSummary {
 
 // How the events opened, from the first thread: the same for all unless a limit is hit.
 struct EngineInUse {
+  const capture::EnginePlan* plan = nullptr;  // nullptr: only page faults are sampled
   const capture::EventAttempt* access = nullptr;
   const capture::EventAttempt* minor_faults = nullptr;
   int error = 0;
@@ -57,8 +58,10 @@ class Observation {
         pid_(pid),
         session_started_(session_started) {}
 
+  // Samples with the software engine, where it was asked for: the others can't be read yet.
   void SetSelection(const capture::EventSelection* selection, int paranoid) {
     selection_ = selection;
+    engine_.plan = capture::FindPlan(*selection, EngineKind::kSoftware);
     paranoid_ = paranoid;
   }
 

@@ -25,12 +25,12 @@ profile::CostPartData PartOf(const CostPartName& name, const CostFigure& figure)
 
 }  // namespace
 
-void OwnCostReader::TryOnce(const capture::EventSelection& selection, const EngineInUse& engine) {
+void OwnCostReader::TryOnce(const EngineInUse& engine) {
   if (std::exchange(tried_, true)) return;
   const auto attr_of = [](const capture::EventAttempt* attempt) {
     return attempt == nullptr ? nullptr : &attempt->attr;
   };
-  if (selection.engine == EngineKind::kSoftware) {
+  if (engine.plan != nullptr && engine.plan->engine == EngineKind::kSoftware) {
     skid_ = capture::CalibrateSkid(attr_of(engine.access));
   }
   pages_ = capture::TryPages(attr_of(engine.minor_faults), clock_.NanosPerTick());

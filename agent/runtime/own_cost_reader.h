@@ -23,7 +23,7 @@ class OwnCostReader {
 
   // Tries out, once, what the machine takes for what can't be timed where it happens: 20 ms of CPU
   // time where the software engine samples, else 0.3 ms.
-  void TryOnce(const capture::EventSelection& selection, const EngineInUse& engine);
+  void TryOnce(const EngineInUse& engine);
   const capture::SkidCalibration& skid() const { return skid_; }
 
   // Two system calls. Without the resident pages, which take many.

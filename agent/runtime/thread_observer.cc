@@ -25,7 +25,7 @@ constexpr std::array<uint64_t, 6> kFaultPeriods = {1, 3, 7, 13, 29, 61};
 
 const capture::EventAttempt* ThreadObserver::OpenFirst(const capture::EventLadder& ladder,
                                                        Event& event, int& error) {
-  for (const capture::EventAttempt& attempt : ladder.view()) {
+  for (const capture::EventAttempt& attempt : ladder) {
     perf_event_attr attr = attempt.attr;
     event.fd = os::UniqueFd(os::OpenPerfEvent(attr, record_->tid));
     if (!event.fd.valid()) {
@@ -70,7 +70,8 @@ void ThreadObserver::CloseAll() {
   ring_.Unmap();
 }
 
-OpenOutcome ThreadObserver::Open(const capture::EventSelection& selection, uint64_t ring_pages,
+OpenOutcome ThreadObserver::Open(const capture::EventSelection& selection,
+                                 const capture::EnginePlan* plan, uint64_t ring_pages,
                                  uint64_t fault_period) {
   OpenOutcome outcome;
   adapt_faults_ = fault_period == 0;
@@ -79,7 +80,7 @@ OpenOutcome ThreadObserver::Open(const capture::EventSelection& selection, uint6
   int ignored = 0;
   outcome.minor = OpenFirst(selection.minor_faults, minor_, ignored);
   if (outcome.minor != nullptr) OpenFirst(*major_ladder_, major_, ignored);
-  outcome.access = OpenFirst(selection.access, access_, outcome.error);
+  if (plan != nullptr) outcome.access = OpenFirst(plan->access.front(), access_, outcome.error);
   if (!MapRing(ring_pages, outcome) || !RedirectTo(RingOwner())) {
     CloseAll();
     outcome.access = outcome.minor = nullptr;

@@ -45,9 +45,9 @@ class ThreadObserver {
   ThreadObserver& operator=(const ThreadObserver&) = delete;
 
   // `fault_period` 0 means adaptive. A ring too big for the locked-memory allowance is halved.
-  // `selection` outlives the observer.
-  OpenOutcome Open(const capture::EventSelection& selection, uint64_t ring_pages,
-                   uint64_t fault_period);
+  // Page faults beside the first access event of `plan`, if there is one. Both outlive the observer.
+  OpenOutcome Open(const capture::EventSelection& selection, const capture::EnginePlan* plan,
+                   uint64_t ring_pages, uint64_t fault_period);
 
   // Appends what the ring holds to `batch`; broken records go to `accounting`.
   void Read(base::Vector<PendingSample>& batch, aggregate::Accounting& accounting);

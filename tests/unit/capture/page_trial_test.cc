@@ -12,8 +12,8 @@ namespace {
 
 TEST(PageTrialLive, AHandfulOfPagesShowsTheirPrice) {
   const size_t mapped = base::BytesMapped();
-  const EventSelection selection = SelectEvents({}, {}, {}, {});
-  const PageTrial trial = TryPages(&selection.minor_faults.view().front().attr, 0.5);
+  const EventSelection selection = SelectEvents({}, {});
+  const PageTrial trial = TryPages(&selection.minor_faults.front().attr, 0.5);
   printf("[ note ] record %.0f ns, give back %.0f ns, at 2 GHz\n", trial.record_nanos,
          trial.unmap_nanos);
   EXPECT_GT(trial.unmap_nanos, 0);

@@ -50,7 +50,7 @@ TEST(ChosenWord, BracketsMarkIt) {
 TEST(ReadKernelSettings, MissingFilesKeepDefaults) {
   TempTree tree;
   const KernelSettings settings = ReadKernelSettings(tree.root(), tree.root());
-  EXPECT_FALSE(settings.perf_events);
+  EXPECT_FALSE(settings.perf_events || settings.version.known());
   EXPECT_EQ(settings.perf_event_paranoid, 2);
   EXPECT_EQ(settings.numa_balancing, -1);
   EXPECT_EQ(settings.transparent_hugepage, "");
@@ -62,6 +62,7 @@ TEST(ReadKernelSettings, FilesAreRead) {
   tree.Write("sys/kernel/perf_event_max_sample_rate", "100000\n");
   tree.Write("sys/kernel/perf_event_mlock_kb", "516\n");
   tree.Write("sys/kernel/numa_balancing", "1\n");
+  tree.Write("sys/kernel/osrelease", "6.8.0-49-generic\n");
   tree.Write("kernel/mm/transparent_hugepage/enabled", "[always] madvise never\n");
   const KernelSettings settings = ReadKernelSettings(tree.root(), tree.root());
   EXPECT_TRUE(settings.perf_events);
@@ -70,18 +71,27 @@ TEST(ReadKernelSettings, FilesAreRead) {
   EXPECT_EQ(settings.mlock_kib, 516u);
   EXPECT_EQ(settings.numa_balancing, 1);
   EXPECT_EQ(settings.transparent_hugepage, "always");
+  EXPECT_EQ(settings.version, (KernelVersion{6, 8}));
 }
 
-TEST(ReadPmuFacts, EachPmuIsFoundByItsFile) {
-  TempTree tree;
-  EXPECT_FALSE(ReadPmuFacts(tree.root()).sysfs);
-  tree.Write("bus/event_source/devices/ibs_op/type", "9\n");
-  tree.Write("bus/event_source/devices/cpu_core/events/mem-loads", "event=0xcd\n");
-  tree.Write("bus/event_source/devices/cpu_core/caps/max_precise", "3\n");
-  tree.Write("bus/event_source/devices/arm_spe_1/type", "8\n");
-  const PmuFacts facts = ReadPmuFacts(tree.root());
-  EXPECT_TRUE(facts.sysfs && facts.ibs_op && facts.mem_loads && facts.arm_spe);
-  EXPECT_EQ(facts.max_precise, 3);
+TEST(ParseKernelVersion, SuffixesOfDistributionsAreLeftOut) {
+  EXPECT_EQ(ParseKernelVersion("6.12.117+deb13-amd64"), (KernelVersion{6, 12}));
+  EXPECT_EQ(ParseKernelVersion("5.14.0-427.el9.x86_64"), (KernelVersion{5, 14}));
+  EXPECT_EQ(ParseKernelVersion("6.1-rc3"), (KernelVersion{6, 1}));
+  EXPECT_EQ(ParseKernelVersion("7.2"), (KernelVersion{7, 2}));
+}
+
+TEST(ParseKernelVersion, AnythingElseIsNotKnown) {
+  for (const char* text :
+       {"", "6", "6.", ".1", "v6.1", "6-1", "99999999999999999999.1", "4294967296.1"}) {
+    EXPECT_EQ(ParseKernelVersion(text), std::nullopt) << text;
+  }
+}
+
+TEST(KernelVersion, MinorNumbersAreNumbers) {
+  EXPECT_LT((KernelVersion{6, 2}), (KernelVersion{6, 12}));
+  EXPECT_LT((KernelVersion{6, 12}), (KernelVersion{7, 0}));
+  EXPECT_FALSE(KernelVersion().known());
 }
 
 TEST(ReadMachine, XenNamesItself) {
