@@ -1,0 +1,63 @@
+#include "agent/decode/hardware_access.h"
+
+#include <algorithm>
+
+#include "agent/decode/data_source.h"
+
+namespace memagent::decode {
+namespace {
+
+// Addresses with the highest bit are the kernel's; kernels before 6.14 let IBS samples of a user's
+// event show them (facts: perf_abi 2.4).
+bool IsKernelAddress(uint64_t address) { return address >> 63 != 0; }
+
+// Weights are 32 bits or less in every engine; a 64-bit one is a transaction's, not a latency.
+uint32_t LatencyOf(const RawSample& sample) {
+  return static_cast<uint32_t>(std::min<uint64_t>(sample.weight, UINT32_MAX));
+}
+
+bool IsMemory(const DataSource& source) {
+  return source.op == MemoryOp::kLoad || source.op == MemoryOp::kStore ||
+         source.op == MemoryOp::kPrefetch;
+}
+
+void BookAddress(const RawSample& sample, HardwareAccess& hardware) {
+  Access& access = hardware.access;
+  if (!IsMemory(hardware.source)) {
+    hardware.why = UnattributedReason::kNotMemory;
+    return;  // evidence kNone
+  }
+  access.is_load = hardware.source.op != MemoryOp::kStore;
+  access.is_store = hardware.source.op == MemoryOp::kStore;
+  if (IsKernelAddress(sample.address) || IsKernelAddress(sample.ip)) {
+    access.evidence = Evidence::kPcOnly;
+    hardware.why = UnattributedReason::kKernelAddress;
+  } else if (sample.address == 0) {
+    access.evidence = Evidence::kPcOnly;
+    hardware.why = UnattributedReason::kAddressUnknown;
+  } else {
+    access.evidence = Evidence::kExact;
+    access.address = sample.address;
+  }
+}
+
+}  // namespace
+
+HardwareAccess DecodeHardware(EngineKind engine, const RawSample& sample,
+                              const IbsProcessor& processor) {
+  HardwareAccess hardware;
+  // Without the mark, the address is where the interrupt came: somewhere behind the access.
+  hardware.access.ip = sample.exact_ip ? sample.ip : 0;
+  hardware.source = DecodeDataSource(sample.data_src);
+  hardware.latency_cycles = LatencyOf(sample);
+  if (engine == EngineKind::kIbs) {
+    if (const auto op = ParseIbsOp(sample.raw, processor)) {
+      hardware.source = DecodeIbsOp(*op, processor);
+      hardware.access.size_bytes = op->width_bytes;
+    }
+  }
+  BookAddress(sample, hardware);
+  return hardware;
+}
+
+}  // namespace memagent::decode
