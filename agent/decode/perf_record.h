@@ -13,6 +13,7 @@
 #include "agent/base/types.h"
 #include "agent/decode/perf_sample.h"
 #include "agent/decode/sample.h"
+#include "agent/os/aux_ring.h"
 
 namespace memagent::decode {
 
@@ -23,6 +24,7 @@ enum class RecordKind : uint8_t {
   kThrottle,     // the kernel stopped the event `event_id` until the next tick
   kUnthrottle,
   kExit,   // thread `tid` ended
+  kAux,    // `aux` is there to be read; `time`, `tid`, `cpu` and `event_id` where `has_trailer`
   kOther,  // of a type we don't ask for: skipped
 };
 
@@ -34,6 +36,11 @@ struct PerfRecord {
   uint64_t count = 0;
   Tid tid = 0;
   Nanos time = 0;  // kThrottle, kUnthrottle, kExit
+  os::AuxChunk aux;
+  // The record ended in what sample_id_all puts there, as far as the layout has it. An AUX chunk is
+  // of one CPU: the kernel announces one when the thread leaves it.
+  bool has_trailer = false;
+  uint32_t cpu = 0;
 };
 
 // Which event wrote this record, when every event of the ring has PERF_SAMPLE_IDENTIFIER: the id is

@@ -42,6 +42,7 @@ class RecordReader {
     constexpr uint64_t kMostWords = UINT64_MAX / sizeof(uint64_t);
     TakeBytes(count > kMostWords ? UINT64_MAX : count * sizeof(uint64_t));
   }
+  size_t remaining() const { return bytes_.size(); }
   bool ok() const { return ok_; }
   bool finished() const { return ok_ && bytes_.empty(); }
 

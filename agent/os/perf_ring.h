@@ -57,6 +57,8 @@ class PerfRing {
   const std::atomic<uint64_t>* head() const {
     return reinterpret_cast<const std::atomic<uint64_t>*>(&control_->data_head);
   }
+  // For what lies behind the ring (os/aux_ring.h) and its clock (os/perf_time.h); null: not mapped.
+  perf_event_mmap_page* control() const { return control_; }
   bool mapped() const { return control_ != nullptr; }
   size_t data_bytes() const { return data_bytes_; }
   RingState state() const { return state_; }

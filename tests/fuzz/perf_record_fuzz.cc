@@ -1,10 +1,14 @@
 // Ring reader and record parser over arbitrary bytes: no read outside the ring, no record longer
-// than what was written, and the ring always comes to an end.
+// than what was written, and the ring always comes to an end. AUX records are followed into an AUX
+// area whose head and tail come from the input as well.
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
 
 #include "agent/decode/perf_record.h"
+#include "agent/decode/spe_record.h"
+#include "agent/os/aux_ring.h"
 #include "agent/os/perf_ring.h"
 #include "tests/support/fuzz_seeds.h"
 #include "tests/support/record_builder.h"
@@ -29,11 +33,55 @@ constexpr RecordLayout kLayouts[] = {
     {0, 0},
 };
 
-void ParseAll(std::span<const uint8_t> record) {
+// An area that holds the same bytes as the input.
+class AuxArea {
+ public:
+  explicit AuxArea(std::span<const uint8_t> input) : bytes_(kRingBytes) {
+    memcpy(bytes_.data(), input.data(), std::min(input.size(), bytes_.size()));
+    if (input.size() >= 16) {
+      memcpy(&control_.aux_tail, input.data(), 8);
+      memcpy(&control_.aux_head, input.data() + 8, 8);
+    }
+    ring_ = memagent::os::AuxRing(&control_, bytes_.data(), bytes_.size());
+  }
+  void Read(const memagent::os::AuxChunk& chunk) {
+    const uint64_t tail = control_.aux_tail;
+    uint64_t at = tail;
+    uint64_t end = tail;
+    ring_.Read(chunk, scratch_, [&](std::span<const uint8_t> piece, uint64_t offset) {
+      if (end != tail && offset != at) abort();  // a gap between two pieces
+      at = end = offset + piece.size();
+      if (control_.aux_head - end > bytes_.size()) abort();
+      Decode(piece, offset);
+    });
+    if (end != tail && control_.aux_tail != end) abort();
+  }
+  void ReadRest() {
+    ring_.ReadRest(scratch_, [&](auto piece, uint64_t offset) { Decode(piece, offset); });
+    if (control_.aux_tail != control_.aux_head) abort();
+  }
+
+ private:
+  void Decode(std::span<const uint8_t> piece, uint64_t offset) {
+    if (piece.empty() || piece.size() > bytes_.size()) abort();
+    memagent::decode::SpeRecordReader reader(piece, offset);
+    for (memagent::decode::SpeRecord record; reader.Next(record);) {
+    }
+  }
+
+  perf_event_mmap_page control_ = {};
+  std::vector<uint8_t> bytes_;
+  memagent::os::AuxRing ring_;
+  memagent::base::Vector<uint8_t> scratch_;
+};
+
+void ParseAll(std::span<const uint8_t> record, AuxArea& area) {
   memagent::decode::PeekSampleEventId(record);
   for (const RecordLayout& layout : kLayouts) {
     const auto parsed = memagent::decode::ParseRecord(record, layout);
-    if (parsed && record.size() < sizeof(perf_event_header)) abort();
+    if (!parsed) continue;
+    if (record.size() < sizeof(perf_event_header)) abort();
+    if (parsed->kind == memagent::decode::RecordKind::kAux) area.Read(parsed->aux);
   }
 }
 
@@ -62,13 +110,15 @@ extern "C" void FuzzSeeds(memagent::testing::SeedList& seeds) {
           .U32(0)
           .Bytes());
   add(RecordBuilder(PERF_RECORD_THROTTLE).U64(1).U64(2).U64(3).Bytes());
+  add(RecordBuilder(PERF_RECORD_AUX).U64(8).U64(64).U64(PERF_AUX_FLAG_TRUNCATED).Bytes());
   seeds.push_back(seed);
   seed[0] = 120;  // 960 bytes into a ring of 1024: the first record wraps
   seeds.push_back(seed);
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  ParseAll({data, size});
+  AuxArea area({data, size});
+  ParseAll({data, size}, area);
   if (size < 2) return 0;
   std::vector<uint8_t> ring_bytes(kRingBytes);
   perf_event_mmap_page control = {};
@@ -81,8 +131,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   uint64_t read = 0;
   ring.Drain([&](std::span<const uint8_t> record) {
     read += record.size();
-    ParseAll(record);
+    ParseAll(record, area);
   });
+  area.ReadRest();
   if (read > written) abort();
   if (ring.state() == memagent::os::RingState::kOk && ring.UnreadBytes() != 0) abort();
   return 0;

@@ -151,6 +151,43 @@ TEST(PerfRecord, ThrottleExitAndLostSamplesAreTold) {
   EXPECT_EQ(ParseRecord(RecordBuilder(PERF_RECORD_LOST_SAMPLES).U64(4).Bytes(), kClock)->count, 4u);
 }
 
+TEST(PerfRecord, AuxNamesItsBytesAndFlags) {
+  RecordBuilder builder(PERF_RECORD_AUX);
+  builder.U64(0x1000).U64(0x40).U64(PERF_AUX_FLAG_TRUNCATED);
+  const auto record = ParseRecord(builder.Bytes(), kClock);
+  ASSERT_TRUE(record.has_value());
+  EXPECT_EQ(record->kind, RecordKind::kAux);
+  EXPECT_EQ(record->aux.offset, 0x1000u);
+  EXPECT_EQ(record->aux.bytes, 0x40u);
+  EXPECT_EQ(record->aux.flags, PERF_AUX_FLAG_TRUNCATED);
+  EXPECT_FALSE(record->has_trailer);
+  EXPECT_FALSE(ParseRecord(RecordBuilder(PERF_RECORD_AUX).U64(1).U64(2).Bytes(), kClock));
+}
+
+TEST(PerfRecord, TrailerOfAnAuxRecordTellsThreadTimeAndCpu) {
+  RecordBuilder builder(PERF_RECORD_AUX);
+  builder.U64(0).U64(8).U64(0).U32(10).U32(11).U64(123).U32(3).U32(0).U64(77);
+  auto record = ParseRecord(builder.Bytes(), kClock);
+  ASSERT_TRUE(record.has_value());
+  EXPECT_TRUE(record->has_trailer);
+  EXPECT_EQ(record->tid, 11);
+  EXPECT_EQ(record->time, 123u);
+  EXPECT_EQ(record->cpu, 3u);
+  EXPECT_EQ(record->event_id, 77u);
+  // Every field that a trailer can have, in its order.
+  const RecordLayout all = {PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |
+                            PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER |
+                            PERF_SAMPLE_IP | PERF_SAMPLE_ADDR};
+  RecordBuilder longer(PERF_RECORD_AUX);
+  longer.U64(0).U64(8).U64(0).U32(10).U32(11).U64(123).U64(77).U64(78).U32(3).U32(0).U64(77);
+  record = ParseRecord(longer.Bytes(), all);
+  ASSERT_TRUE(record.has_value());
+  EXPECT_TRUE(record->has_trailer);
+  EXPECT_EQ(record->cpu, 3u);
+  // Of another size it is none of ours.
+  EXPECT_FALSE(ParseRecord(builder.U64(0).Bytes(), kClock)->has_trailer);
+}
+
 TEST(PerfRecord, UnknownTypeIsPassedOver) {
   const auto record = ParseRecord(RecordBuilder(9999).U64(1).Bytes(), kClock);
   ASSERT_TRUE(record.has_value());
@@ -227,8 +264,8 @@ TEST(PerfRecord, EveryTruncationOfEveryFieldIsRefused) {
 TEST(PerfRecord, CountsBeyondTheRecordAreRefused) {
   for (uint64_t count : {uint64_t{3}, uint64_t{1} << 61, ~uint64_t{0}}) {
     const auto bytes = RecordBuilder(PERF_RECORD_SAMPLE).U64(count).U64(1).U64(2).Bytes();
-    for (uint64_t type : {PERF_SAMPLE_CALLCHAIN, PERF_SAMPLE_BRANCH_STACK, PERF_SAMPLE_AUX,
-                          PERF_SAMPLE_READ}) {
+    for (uint64_t type :
+         {PERF_SAMPLE_CALLCHAIN, PERF_SAMPLE_BRANCH_STACK, PERF_SAMPLE_AUX, PERF_SAMPLE_READ}) {
       const RecordLayout layout = {type, 0, PERF_FORMAT_GROUP};
       EXPECT_FALSE(ParseRecord(bytes, layout).has_value()) << count << " " << type;
     }

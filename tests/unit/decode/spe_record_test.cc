@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "agent/os/aux_ring.h"
 #include "tests/support/spe_builder.h"
 
 namespace memagent::decode {
@@ -162,6 +163,32 @@ TEST(SpeRecord, BytesThatEndWithinARecordAreCounted) {
   }
   EXPECT_EQ(Decode(SpeBuilder().Load().End().Pad(64).bytes()).counts.unfinished, 0u);
   EXPECT_EQ(Decode({}).counts.unfinished, 0u);
+}
+
+TEST(SpeRecord, RecordThatWrapsInTheAuxAreaIsWhole) {
+  constexpr size_t kAreaBytes = 256;
+  const std::vector<uint8_t> record =
+      SpeBuilder().Pc(0x400000).Load().Virtual(0x1000).TotalLatency(9).Timestamp(5).Pad(64).bytes();
+  for (uint64_t start = 0; start < kAreaBytes; ++start) {
+    std::vector<uint8_t> area(kAreaBytes);
+    perf_event_mmap_page control = {};
+    control.aux_tail = start;
+    for (size_t i = 0; i < 2 * record.size(); ++i) {
+      area[(start + i) % kAreaBytes] = record[i % record.size()];
+    }
+    control.aux_head = start + 2 * record.size();
+    os::AuxRing ring(&control, area.data(), area.size());
+    base::Vector<uint8_t> scratch;
+    int whole = 0;
+    ring.Read({start, 2 * record.size(), 0}, scratch,
+              [&](std::span<const uint8_t> bytes, uint64_t offset) {
+                SpeRecordReader reader(bytes, offset);
+                for (SpeRecord read; reader.Next(read);) {
+                  whole += read.virtual_address == 0x1000 && read.timestamp == 5 && !read.damaged;
+                }
+              });
+    EXPECT_EQ(whole, 2) << start;
+  }
 }
 
 }  // namespace
