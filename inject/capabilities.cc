@@ -43,7 +43,7 @@ Finding TryLadder(const std::string& name, const EventLadder& ladder, int parano
   Finding finding{name, false, "there is no event to try.", ""};
   for (const capture::EventAttempt& attempt : ladder) {
     perf_event_attr attr = attempt.attr;
-    const long fd = os::OpenPerfEvent(attr, 0);
+    const long fd = os::OpenPerfEvent(attr, {});
     if (fd >= 0) {
       close(static_cast<int>(fd));
       const std::string loss = attempt.loss.empty() ? "" : " " + Text(attempt.loss);

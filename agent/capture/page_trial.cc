@@ -47,7 +47,7 @@ bool TimePages(PageTimes& times) {
 // The same while faults are recorded. False when they can't be.
 bool TimeRecordedPages(perf_event_attr attr, PageTimes& times) {
   attr.sample_period = 1;
-  const os::UniqueFd fd(os::OpenPerfEvent(attr, 0));
+  const os::UniqueFd fd(os::OpenPerfEvent(attr, {}));
   os::PerfRing ring;
   if (!fd.valid() || ring.Map(fd.get(), kRingPages) < 0) return false;
   os::EnablePerfEvent(fd.get());

@@ -137,7 +137,7 @@ SkidCalibration CalibrateSkid(const perf_event_attr* access) {
   attr.sample_regs_user = access != nullptr ? access->sample_regs_user : 0;
   attr.exclude_kernel = 1;
   attr.exclude_hv = 1;
-  const os::UniqueFd fd(os::OpenPerfEvent(attr, 0));
+  const os::UniqueFd fd(os::OpenPerfEvent(attr, {}));
   os::PerfRing ring;
   const long mapped = fd.valid() ? ring.Map(fd.get(), kRingPages) : fd.get();
   if (mapped < 0) {

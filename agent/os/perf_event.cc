@@ -40,24 +40,25 @@ perf_event_attr NewPerfAttr(uint32_t type, uint64_t config) {
 
 void ForbidPerfEvents() { forbidden.store(true, std::memory_order_relaxed); }
 
-long RealPerfEventOpen(perf_event_attr* attr, Tid tid, int cpu) {
+long RealPerfEventOpen(perf_event_attr* attr, const PerfTarget& target) {
   if (forbidden.load(std::memory_order_relaxed)) return -EPERM;
-  return Syscall(SYS_perf_event_open, attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+  return Syscall(SYS_perf_event_open, attr, target.tid, target.cpu, target.leader,
+                 PERF_FLAG_FD_CLOEXEC);
 }
 
-long OpenPerfEvent(perf_event_attr& attr, Tid tid, PerfEventOpenCall call) {
+long OpenPerfEvent(perf_event_attr& attr, const PerfTarget& target, PerfEventOpenCall call) {
   const uint32_t own_size = attr.size;
-  long result = call(&attr, tid, -1);
+  long result = call(&attr, target);
   if (result == -E2BIG) {
     const uint32_t kernel_size = attr.size;
     attr.size = own_size;
     // The same errno without a new size: the records would be too large, shrinking can't help.
     if (kernel_size >= own_size || !ShrinkAttr(attr, kernel_size)) return result;
-    result = call(&attr, tid, -1);
+    result = call(&attr, target);
   }
   if (result == -EINVAL && (attr.read_format & PERF_FORMAT_LOST) != 0) {
     attr.read_format &= ~static_cast<uint64_t>(PERF_FORMAT_LOST);
-    result = call(&attr, tid, -1);
+    result = call(&attr, target);
   }
   return result;
 }

@@ -70,7 +70,7 @@ void DrainLoop::Start(EarlyFacts early) {
   clock_.AddPair(os::TakeClockPair());  // the first tick takes the second: the host need not wait
   early_ = std::move(early);
   selection_ = Select(early_, options_);
-  observation_.SetSelection(&selection_, early_.kernel.perf_event_paranoid);
+  observation_.SetSelection(&selection_, early_);
   Publish(os::ReadTsc());
   ledger::SetHistoryWanted(true);
   ledger::StartSampleWatch();

@@ -10,8 +10,8 @@ namespace {
 
 base::String ReadLink(const char* path) {
   char target[4096];
-  const long length = base::Syscall(SYS_readlinkat, -100 /* AT_FDCWD */, path, target,
-                                    sizeof(target));
+  const long length =
+      base::Syscall(SYS_readlinkat, -100 /* AT_FDCWD */, path, target, sizeof(target));
   return length > 0 ? base::String(target, static_cast<size_t>(length)) : base::String();
 }
 
@@ -43,14 +43,14 @@ profile::EngineData RefusedEngine(const capture::EngineRefusal& refusal) {
   return data;
 }
 
-// The chosen engine that could not be opened.
-profile::EngineData FailedEngine(const EngineInUse& engine, int paranoid) {
+// An engine that could not be opened.
+profile::EngineData FailedEngine(const EngineFailure& failure, int paranoid) {
   const capture::EngineError why =
-      capture::ExplainEngineError(engine.failed_step, engine.error, paranoid);
+      capture::ExplainEngineError(failure.step, failure.error, paranoid);
   profile::EngineData data;
-  data.kind = engine.plan->engine;
+  data.kind = failure.engine;
   data.refused = why.meaning;
-  data.refused_errno = engine.error;
+  data.refused_errno = failure.error;
   data.remedy = why.remedy;
   return data;
 }
@@ -65,7 +65,9 @@ profile::EngineData UsedEngine(const EngineInUse& engine, const capture::SkidCal
   data.event = engine.access->event;
   data.period = engine.plan->period;
   data.period_unit = engine.plan->period_unit;
-  data.rate_hz = 1e9 / static_cast<double>(engine.plan->period);
+  const bool hardware = engine.plan->engine != EngineKind::kSoftware;
+  if (!hardware) data.rate_hz = 1e9 / static_cast<double>(engine.plan->period);
+  data.knows_latency = data.knows_data_source = data.knows_loads_and_stores = hardware;
   data.exact_attr = words;
   data.skid_ticks_on_next = skid.ticks_on_next;
   data.skid_ticks_total = skid.ticks_total;
@@ -111,8 +113,8 @@ bool WriteHeader(profile::ProfileWriter& writer, const SessionControl& control,
   for (const capture::EngineRefusal& refusal : selection.refusals) {
     engines.push_back(RefusedEngine(refusal));
   }
-  if (engine.access == nullptr && engine.error != 0) {
-    engines.push_back(FailedEngine(engine, early.kernel.perf_event_paranoid));
+  for (const EngineFailure& failure : engine.failures) {
+    engines.push_back(FailedEngine(failure, early.kernel.perf_event_paranoid));
   }
   engines.push_back(UsedEngine(engine, skid, words));
 
@@ -128,12 +130,20 @@ bool WriteHeader(profile::ProfileWriter& writer, const SessionControl& control,
                     late.machine.host_name,
                     control.forked};
   const os::CpuInfo& cpu = late.machine.cpu;
-  header.machine = {late.machine.architecture, cpu.model_name, cpu.family, cpu.model, cpu.stepping,
-                    cpu.microcode, late.machine.hypervisor,
-                    static_cast<uint32_t>(late.machine.page_bytes), cpu.cache_line_bytes, nodes,
-                    late.topology.distances, cpu_nodes};
-  header.kernel = {late.machine.kernel_release, early.kernel.perf_event_paranoid,
-                   early.kernel.max_sample_rate, early.kernel.mlock_kib,
+  header.machine = {late.machine.architecture,
+                    cpu.model_name,
+                    cpu.family,
+                    cpu.model,
+                    cpu.stepping,
+                    cpu.microcode,
+                    late.machine.hypervisor,
+                    static_cast<uint32_t>(late.machine.page_bytes),
+                    cpu.cache_line_bytes,
+                    nodes,
+                    late.topology.distances,
+                    cpu_nodes};
+  header.kernel = {late.machine.kernel_release,       early.kernel.perf_event_paranoid,
+                   early.kernel.max_sample_rate,      early.kernel.mlock_kib,
                    early.kernel.transparent_hugepage, early.kernel.numa_balancing};
   header.engines = engines;
   header.options = control.settings->effective.view();

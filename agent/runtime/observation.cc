@@ -23,12 +23,47 @@ base::String ReadThreadName(Tid tid) {
   return text ? base::String(os::Trim(*text)) : base::String();
 }
 
+// On hybrid machines a thread's loads are counted by one PMU or the other: their times add up.
+uint64_t RunningNanos(const base::Vector<ObservedEvent>& events) {
+  uint64_t running = 0;
+  for (size_t i = 0; i < events.size(); ++i) {
+    const auto same_pmu = [&](const ObservedEvent& event) {
+      return event.open() && event.pmu_type() == events[i].pmu_type();
+    };
+    if (!events[i].open() || std::any_of(events.begin(), events.begin() + i, same_pmu)) continue;
+    running += events[i].counts().running_nanos;
+  }
+  return running;
+}
+
 }  // namespace
+
+bool Observation::TryNextPlan(const OpenOutcome& outcome) {
+  if (engine_.known || outcome.access != nullptr || engine_.plan == nullptr) return false;
+  engine_.failures.push_back({engine_.plan->engine, outcome.error, outcome.failed_step});
+  const capture::EnginePlan* next = capture::NextPlan(*selection_, engine_.plan);
+  if (next == nullptr) return false;
+  engine_.plan = next;
+  return true;
+}
+
+OpenOutcome Observation::OpenEvents(ThreadObserver& observer) {
+  const uint64_t ring_pages = FirstRingPages(*observer.record());
+  OpenOutcome outcome;
+  do {
+    outcome =
+        observer.Open(*selection_, engine_.plan, engine_.rungs, ring_pages, options_.fault_period);
+  } while (TryNextPlan(outcome));
+  return outcome;
+}
 
 void Observation::NoteOutcome(const OpenOutcome& outcome, ThreadSummary& summary) {
   if (!engine_.known) {
-    engine_ = {engine_.plan,        outcome.access,     outcome.minor, outcome.error,
-               outcome.failed_step, outcome.ring_pages, true};
+    engine_.access = outcome.access;
+    engine_.minor_faults = outcome.minor;
+    engine_.rungs = outcome.rungs;
+    engine_.ring_pages = outcome.ring_pages;
+    engine_.known = true;
   }
   if (outcome.access != nullptr || engine_.plan == nullptr) return;
   const capture::EngineError why =
@@ -45,14 +80,11 @@ uint64_t Observation::FirstRingPages(const ledger::ThreadRecord& record) const {
 }
 
 void Observation::Observe(ledger::ThreadRecord* record, uint32_t serial) {
-  const auto [it, fresh] = observers_.try_emplace(serial, record, spans_);
+  const auto [it, fresh] = observers_.try_emplace(serial, record, context_);
   ThreadSummary& summary = summaries_[serial];
   summary.tid = record->tid;
   summary.main = record->is_main;
-  const OpenOutcome outcome =
-      it->second.Open(*selection_, engine_.plan, FirstRingPages(*record),
-                      options_.fault_period);
-  NoteOutcome(outcome, summary);
+  NoteOutcome(OpenEvents(it->second), summary);
   if (period_factor_ != 1) MovePeriod(it->second);
   const Nanos now = os::MonotonicNanos();
   const Nanos started = clock_.ToNanos(record->start_tsc);  // 0 before the clock has a slope
@@ -181,9 +213,17 @@ bool Observation::ReadRings(base::Vector<PendingSample>& batch, uint64_t tick_na
 
 void Observation::UpdateSummary(uint32_t serial, const ThreadObserver& observer) {
   ThreadSummary& summary = summaries_[serial];
-  summary.enabled_nanos = summary.enabled_before + observer.enabled_nanos();
-  summary.running_nanos = summary.running_before + observer.running_nanos();
-  summary.throttled = summary.throttled_before + observer.throttled();
+  const base::Vector<ObservedEvent>& events = observer.accesses();
+  summary.events = summary.events_before;
+  summary.events.resize(std::max(summary.events.size(), events.size()));
+  summary.enabled_nanos = summary.throttled = 0;
+  for (size_t i = 0; i < events.size(); ++i) summary.events[i].Add(events[i].counts());
+  for (const EventCounts& event : summary.events) {
+    summary.enabled_nanos = std::max(summary.enabled_nanos, event.enabled_nanos);
+    summary.throttled += event.throttled;
+  }
+  summary.running_nanos =
+      std::min(summary.running_before + RunningNanos(events), summary.enabled_nanos);
 }
 
 void Observation::Bury(uint32_t serial, ThreadObserver& observer) {
@@ -227,9 +267,8 @@ void Observation::CloseAll() {
     observer.BookLosses(aggregator_.Thread(serial).accounting, {});
     UpdateSummary(serial, observer);
     ThreadSummary& summary = summaries_[serial];
-    summary.enabled_before = summary.enabled_nanos;
+    summary.events_before = summary.events;
     summary.running_before = summary.running_nanos;
-    summary.throttled_before = summary.throttled;
     attributor_.RemoveThread(serial);
     observer.record()->observed.store(ledger::ThreadRecord::kNotObserved);
   }
@@ -259,7 +298,7 @@ void Observation::JitterPeriods(Nanos now) {
 void Observation::MovePeriod(ThreadObserver& observer) {
   random_ = random_ * 6364136223846793005ull + 1442695040888963407ull;  // Knuth's MMIX generator
   if (engine_.plan == nullptr) return;
-  observer.SetPeriod(engine_.plan->period, period_factor_, random_ >> 33);
+  observer.SetPeriod(*engine_.plan, period_factor_, random_ >> 33);
 }
 
 void Observation::SetPeriodFactor(uint32_t factor) {

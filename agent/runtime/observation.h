@@ -23,15 +23,23 @@ struct ThreadSummary {
   Nanos started = 0;
   Nanos ended = 0;  // 0: alive
   uint64_t unobserved_nanos = 0;
+  // Of the plan's access events; of those that were closed in between, too.
+  base::Vector<EventCounts> events;
+  base::Vector<EventCounts> events_before;
+  uint64_t running_before = 0;
+  // Time that the events were enabled, and that one of each kind was running.
   uint64_t enabled_nanos = 0;
   uint64_t running_nanos = 0;
   uint64_t throttled = 0;
-  // The same of events that were closed in between.
-  uint64_t enabled_before = 0;
-  uint64_t running_before = 0;
-  uint64_t throttled_before = 0;
   base::String name;
   base::String not_sampled;  // why it has no access event, "" when it has
+};
+
+// An engine that was tried and could not be used.
+struct EngineFailure {
+  EngineKind engine = EngineKind::kNone;
+  int error = 0;
+  capture::EngineStep step = capture::EngineStep::kOpen;
 };
 
 // How the events opened, from the first thread: the same for all unless a limit is hit.
@@ -39,8 +47,8 @@ struct EngineInUse {
   const capture::EnginePlan* plan = nullptr;  // nullptr: only page faults are sampled
   const capture::EventAttempt* access = nullptr;
   const capture::EventAttempt* minor_faults = nullptr;
-  int error = 0;
-  capture::EngineStep failed_step = capture::EngineStep::kOpen;
+  base::Vector<EngineFailure> failures;  // of plans before this one, and of this one without access
+  Rungs rungs;
   uint64_t ring_pages = 0;
   bool known = false;
 };
@@ -58,11 +66,11 @@ class Observation {
         pid_(pid),
         session_started_(session_started) {}
 
-  // Samples with the software engine, where it was asked for: the others can't be read yet.
-  void SetSelection(const capture::EventSelection* selection, int paranoid) {
+  void SetSelection(const capture::EventSelection* selection, const capture::EngineFacts& facts) {
     selection_ = selection;
-    engine_.plan = capture::FindPlan(*selection, EngineKind::kSoftware);
-    paranoid_ = paranoid;
+    engine_.plan = capture::NextPlan(*selection, nullptr);
+    paranoid_ = facts.kernel.perf_event_paranoid;
+    context_.processor = {facts.cpu.family, facts.cpu.model};
   }
 
   // Opens events for threads that registered since the last call and lets them go on; returns how
@@ -118,6 +126,9 @@ class Observation {
   uint32_t NumberOf(const ledger::ThreadRecord* record);
   void Observe(ledger::ThreadRecord* record, uint32_t serial);
   bool IsGone(Tid tid) const;
+  OpenOutcome OpenEvents(ThreadObserver& observer);
+  // Whether another plan can take the place of one that opened no access event.
+  bool TryNextPlan(const OpenOutcome& outcome);
   void NoteOutcome(const OpenOutcome& outcome, ThreadSummary& summary);
   void Bury(uint32_t serial, ThreadObserver& observer);
   void MovePeriod(ThreadObserver& observer);
@@ -132,7 +143,7 @@ class Observation {
   Nanos session_started_;
   const capture::EventSelection* selection_ = nullptr;
   int paranoid_ = 2;
-  RingSpans spans_;
+  ObserverContext context_;
   base::OrderedMap<uint32_t, ThreadObserver> observers_;
   base::OrderedMap<uint32_t, ThreadSummary> summaries_;
   base::Vector<uint32_t> newcomers_;  // adopted, not enrolled yet
@@ -140,7 +151,7 @@ class Observation {
   base::HashMap<Tid, ledger::ThreadRecord*> unseen_;  // adopted without the thread's doing
   static constexpr uint64_t kFullLook = 16;
   uint64_t looks_ = 0;
-  base::Vector<Tid> suspects_;                        // found by the last AdoptUnseenThreads
+  base::Vector<Tid> suspects_;  // found by the last AdoptUnseenThreads
   EngineInUse engine_;
   Nanos next_jitter_ = 0;
   uint32_t period_factor_ = 1;

@@ -11,8 +11,8 @@ extern "C" {
 namespace memagent::runtime {
 namespace {
 
-// A fault in free heap memory waits for its block: it is asked again when it is 1 ms old, and for the
-// last time when it is 100 ms old.
+// A fault in free heap memory waits for its block: it is asked again when it is 1 ms old, and for
+// the last time when it is 100 ms old.
 constexpr Nanos kFirstRetryNanos = 1'000'000;
 constexpr Nanos kLastRetryNanos = 100'000'000;
 constexpr size_t kMaxDeferred = 65536;
@@ -24,10 +24,14 @@ UnattributedReason ReasonOf(const decode::AccessResolver::Result& result) {
   switch (result.why) {
     case decode::Unresolved::kNoFunction:
     case decode::Unresolved::kUnreadableCode:
-    case decode::Unresolved::kUndecodable: return UnattributedReason::kCodeUnreadable;
-    case decode::Unresolved::kAmbiguousPredecessor: return UnattributedReason::kPredecessorAmbiguous;
-    case decode::Unresolved::kNoDecoder: return UnattributedReason::kNoDecoder;
-    default: return UnattributedReason::kAddressUnknown;
+    case decode::Unresolved::kUndecodable:
+      return UnattributedReason::kCodeUnreadable;
+    case decode::Unresolved::kAmbiguousPredecessor:
+      return UnattributedReason::kPredecessorAmbiguous;
+    case decode::Unresolved::kNoDecoder:
+      return UnattributedReason::kNoDecoder;
+    default:
+      return UnattributedReason::kAddressUnknown;
   }
 }
 
@@ -35,6 +39,16 @@ UnattributedReason ReasonOf(const decode::AccessResolver::Result& result) {
 bool MayGetABlock(const attribute::Attribution& attribution) {
   return attribution.in_unknown_heap() ||
          (!attribution.attributed() && attribution.reason == UnattributedReason::kUnknownRegion);
+}
+
+void TakeHardware(const PendingSample& pending, aggregate::ResolvedSample& sample) {
+  const decode::HardwareAccess& hardware = *pending.hardware;
+  sample.access = hardware.access;
+  sample.attribution.reason = hardware.why;
+  sample.has_source = hardware.access.evidence != Evidence::kNone;
+  sample.source = hardware.source;
+  sample.latency_cycles = hardware.latency_cycles;
+  sample.data_src = pending.raw.data_src;
 }
 
 // An access through the null page is a base register that was not a pointer.
@@ -68,15 +82,18 @@ void SamplePipeline::ResolveOne(const PendingSample& pending) {
   sample.scale = pending.scale;
   if (pending.is_fault) {
     sample.access = {Evidence::kExact, pending.raw.ip, pending.raw.address, 0, false, false};
+  } else if (pending.hardware) {
+    TakeHardware(pending, sample);
   } else {
     const auto result = resolver_.Resolve(pending.raw, pending.fs_base);
     sample.access = result.access;
     sample.attribution.reason = ReasonOf(result);
   }
   if (HasAddress(sample.access)) {
-    const attribute::Moment moment = {clock_.ToTicks(pending.raw.time),
-                                      static_cast<uint64_t>(static_cast<double>(
-                                          clock_.ErrorBoundNanos()) / clock_.NanosPerTick())};
+    const attribute::Moment moment = {
+        clock_.ToTicks(pending.raw.time),
+        static_cast<uint64_t>(static_cast<double>(clock_.ErrorBoundNanos()) /
+                              clock_.NanosPerTick())};
     sample.attribution = attributor_.Attribute(sample.access.address, moment);
   }
   resolved_.push_back(sample);
@@ -125,9 +142,8 @@ void SamplePipeline::RetryDeferredFaults() {
 }
 
 void SamplePipeline::Process(base::Vector<PendingSample>& batch) {
-  std::sort(batch.begin(), batch.end(), [](const PendingSample& a, const PendingSample& b) {
-    return a.raw.time < b.raw.time;
-  });
+  std::sort(batch.begin(), batch.end(),
+            [](const PendingSample& a, const PendingSample& b) { return a.raw.time < b.raw.time; });
   for (const PendingSample& pending : batch) ++(pending.is_fault ? faults_taken_ : samples_taken_);
   RetryDeferredFaults();
   resolved_.clear();

@@ -23,29 +23,20 @@ constexpr std::array<uint64_t, 6> kFaultPeriods = {1, 3, 7, 13, 29, 61};
 
 }  // namespace
 
-const capture::EventAttempt* ThreadObserver::OpenFirst(const capture::EventLadder& ladder,
-                                                       Event& event, int& error) {
-  for (const capture::EventAttempt& attempt : ladder) {
-    perf_event_attr attr = attempt.attr;
-    event.fd = os::UniqueFd(os::OpenPerfEvent(attr, record_->tid));
-    if (!event.fd.valid()) {
-      error = event.fd.error();
-      continue;
-    }
-    error = 0;
-    event.id = os::PerfEventId(event.fd.get()).value_or(0);
-    event.layout = {attr.sample_type, attr.sample_regs_user};
-    event.read_format = attr.read_format;
-    return &attempt;
-  }
-  return nullptr;
+bool ThreadObserver::any_access() const {
+  return std::any_of(accesses_.begin(), accesses_.end(),
+                     [](const ObservedEvent& event) { return event.open(); });
 }
 
-bool ThreadObserver::MapRing(uint64_t pages, OpenOutcome& outcome) {
-  const Event& owner = RingOwner();
-  if (!owner.fd.valid()) return false;
+ObservedEvent* ThreadObserver::RingOwner() {
+  ObservedEvent* owner = nullptr;
+  ForEachEvent([&](ObservedEvent& event) { owner = &event; });  // the rarest comes last
+  return owner;
+}
+
+bool ThreadObserver::MapRing(const ObservedEvent& owner, uint64_t pages, OpenOutcome& outcome) {
   for (; pages >= 1; pages /= 2) {
-    const long result = ring_.Map(owner.fd.get(), pages);
+    const long result = ring_.Map(owner.fd(), pages);
     if (result == 0) {
       outcome.ring_pages = pages;
       return true;
@@ -57,39 +48,60 @@ bool ThreadObserver::MapRing(uint64_t pages, OpenOutcome& outcome) {
   return false;
 }
 
-bool ThreadObserver::RedirectTo(const Event& owner) {
-  for (const Event* event : {&access_, &minor_}) {
-    if (event == &owner || !event->fd.valid()) continue;
-    if (os::RedirectPerfOutput(event->fd.get(), owner.fd.get()) != 0) return false;
-  }
-  return true;
+bool ThreadObserver::RedirectTo(const ObservedEvent& owner) {
+  bool all = true;
+  ForEachEvent([&](ObservedEvent& event) {
+    if (&event == &owner || &event == &major_) return;
+    all = all && os::RedirectPerfOutput(event.fd(), owner.fd()) == 0;
+  });
+  return all;
+}
+
+void ThreadObserver::EnableAll() {
+  ForEachEvent([](ObservedEvent& event) { os::EnablePerfEvent(event.fd()); });
 }
 
 void ThreadObserver::CloseAll() {
-  for (Event* event : {&access_, &minor_, &major_}) event->fd.Reset();
+  ForEachEvent([](ObservedEvent& event) { event.Close(); });
+  accesses_.clear();
   ring_.Unmap();
 }
 
+void ThreadObserver::OpenAccesses(const capture::EnginePlan& plan, const Rungs& rungs,
+                                  OpenOutcome& outcome) {
+  engine_ = plan.engine;
+  accesses_.resize(plan.access.size());
+  for (size_t i = 0; i < accesses_.size(); ++i) {
+    const capture::EventLadder& ladder = plan.access[i];
+    const size_t first = rungs.empty() ? 0 : rungs[i];
+    const capture::EventAttempt* opened =
+        accesses_[i].Open(ladder, first, record_->tid, outcome.error);
+    outcome.rungs.push_back(opened == nullptr ? ladder.size()
+                                              : static_cast<size_t>(opened - ladder.data()));
+    if (outcome.access == nullptr) outcome.access = opened;
+  }
+}
+
 OpenOutcome ThreadObserver::Open(const capture::EventSelection& selection,
-                                 const capture::EnginePlan* plan, uint64_t ring_pages,
-                                 uint64_t fault_period) {
+                                 const capture::EnginePlan* plan, const Rungs& rungs,
+                                 uint64_t ring_pages, uint64_t fault_period) {
+  CloseAll();
   OpenOutcome outcome;
   adapt_faults_ = fault_period == 0;
   fault_period_ = std::max<uint64_t>(fault_period, 1);
   major_ladder_ = &selection.major_faults;
   int ignored = 0;
-  outcome.minor = OpenFirst(selection.minor_faults, minor_, ignored);
-  if (outcome.minor != nullptr) OpenFirst(*major_ladder_, major_, ignored);
-  if (plan != nullptr) outcome.access = OpenFirst(plan->access.front(), access_, outcome.error);
-  if (!MapRing(ring_pages, outcome) || !RedirectTo(RingOwner())) {
+  outcome.minor = minor_.Open(selection.minor_faults, 0, record_->tid, ignored);
+  if (outcome.minor != nullptr) major_.Open(*major_ladder_, 0, record_->tid, ignored);
+  if (plan != nullptr) OpenAccesses(*plan, rungs, outcome);
+  const ObservedEvent* owner = RingOwner();
+  if (owner == nullptr || !MapRing(*owner, ring_pages, outcome) || !RedirectTo(*owner)) {
     CloseAll();
     outcome.access = outcome.minor = nullptr;
     return outcome;
   }
   if (outcome.access != nullptr) outcome.error = 0;
-  for (Event* event : {&access_, &minor_, &major_}) {
-    if (event->fd.valid()) os::EnablePerfEvent(event->fd.get());
-  }
+  EnableAll();
   return outcome;
 }
 
@@ -97,58 +109,69 @@ OpenOutcome ThreadObserver::Open(const capture::EventSelection& selection,
 // from a disk.
 void ThreadObserver::GrowRing(uint64_t pages, base::Vector<PendingSample>& batch,
                               aggregate::Accounting& accounting) {
-  if (!can_grow_ || !major_.fd.valid() || ring_->data_bytes() >= pages * os::PageBytes()) return;
-  Event owner;
+  if (!can_grow_ || !major_.open() || ring_->data_bytes() >= pages * os::PageBytes()) return;
+  ObservedEvent owner;
   int error = 0;
   WatchedRing ring(ring_.spans());
-  can_grow_ = OpenFirst(*major_ladder_, owner, error) != nullptr &&
-              ring.Map(owner.fd.get(), pages, true) == 0 && RedirectTo(owner);
+  can_grow_ = owner.Open(*major_ladder_, 0, record_->tid, error) != nullptr &&
+              ring.Map(owner.fd(), pages, true) == 0 && RedirectTo(owner);
   if (!can_grow_) {
     RedirectTo(major_);
     return;
   }
-  os::DisablePerfEvent(major_.fd.get());
-  os::EnablePerfEvent(owner.fd.get());
+  os::DisablePerfEvent(major_.fd());
+  os::EnablePerfEvent(owner.fd());
   Read(batch, accounting);
-  lost_by_closed_ += NewlyLost(major_);
+  lost_by_closed_ += major_.Refresh();
   ring_.Swap(ring);
   major_ = std::move(owner);
 }
 
-ThreadObserver::Event* ThreadObserver::EventWithId(uint64_t id) {
-  for (Event* event : {&access_, &minor_, &major_}) {
-    if (event->fd.valid() && event->id == id) return event;
+ObservedEvent* ThreadObserver::EventWithId(uint64_t id) {
+  ObservedEvent* found = nullptr;
+  ForEachEvent([&](ObservedEvent& event) {
+    if (event.id() == id) found = &event;
+  });
+  return found;
+}
+
+PendingSample ThreadObserver::Pending(const decode::RawSample& raw, bool is_fault) const {
+  PendingSample pending;
+  pending.raw = raw;
+  pending.thread = record_->serial.load(std::memory_order_relaxed);
+  pending.fs_base = record_->fs_base;
+  pending.is_fault = is_fault;
+  pending.scale = static_cast<double>(is_fault ? fault_period_ : period_factor_);
+  if (!is_fault && engine_ != EngineKind::kSoftware) {
+    pending.hardware = decode::DecodeHardware(engine_, raw, context_.processor);
   }
-  return nullptr;
+  pending.raw.raw = {};  // the record's bytes are gone after this
+  return pending;
 }
 
 void ThreadObserver::Take(std::span<const uint8_t> bytes, base::Vector<PendingSample>& batch,
                           aggregate::Accounting& accounting) {
   const auto id = decode::PeekSampleEventId(bytes);
-  Event* event = id ? EventWithId(*id) : &access_;
-  const auto record = event == nullptr ? std::nullopt : decode::ParseRecord(bytes, event->layout);
+  ObservedEvent* event = id ? EventWithId(*id) : nullptr;
+  const bool orphan = id && event == nullptr;
+  const decode::RecordLayout no_sample;
+  const auto record =
+      orphan ? std::nullopt
+             : decode::ParseRecord(bytes, event == nullptr ? no_sample : event->layout());
   if (!record) {
     accounting.DropSamples(DropReason::kMalformedRecord, 1);
     return;
   }
-  switch (record->kind) {
-    case decode::RecordKind::kSample: {
-      const bool is_fault = event != &access_;
-      batch.push_back({record->sample, record_->serial.load(std::memory_order_relaxed),
-                       record_->fs_base, is_fault,
-                       static_cast<double>(is_fault ? fault_period_ : period_factor_)});
-      if (is_fault) ++faults_this_tick_;
-      return;
-    }
-    case decode::RecordKind::kLost:
-      if (Event* source = EventWithId(record->event_id)) source->lost_in_records += record->count;
-      return;
-    case decode::RecordKind::kThrottle:
-      ++throttled_;
-      return;
-    default:
-      return;
+  if (record->kind == decode::RecordKind::kSample) {
+    batch.push_back(Pending(record->sample, IsFault(event)));
+    event->NoteSample();
+    if (IsFault(event)) ++faults_this_tick_;
+    return;
   }
+  ObservedEvent* source = EventWithId(record->event_id);
+  if (source == nullptr) return;
+  if (record->kind == decode::RecordKind::kLost) source->NoteLost(record->count);
+  if (record->kind == decode::RecordKind::kThrottle) source->NoteThrottle();
 }
 
 void ThreadObserver::Read(base::Vector<PendingSample>& batch, aggregate::Accounting& accounting) {
@@ -157,22 +180,12 @@ void ThreadObserver::Read(base::Vector<PendingSample>& batch, aggregate::Account
   ring_->Drain([&](std::span<const uint8_t> bytes) { Take(bytes, batch, accounting); });
 }
 
-uint64_t ThreadObserver::NewlyLost(Event& event) {
-  if (!event.fd.valid()) return 0;
-  uint64_t lost = event.lost_in_records;
-  if (const auto counts = os::ReadPerfCounts(event.fd.get(), event.read_format)) {
-    if (counts->has_lost) lost = counts->lost;
-    if (&event == &access_) counts_ = *counts;
-  }
-  const uint64_t fresh = lost - event.lost_booked;
-  event.lost_booked = lost;
-  return fresh;
-}
-
 void ThreadObserver::BookLosses(aggregate::Accounting& accounting, std::span<PendingSample> fresh) {
-  accounting.DropSamples(DropReason::kRingLost, NewlyLost(access_) * period_factor_);
+  for (ObservedEvent& event : accesses_) {
+    accounting.DropSamples(DropReason::kRingLost, event.Refresh() * period_factor_);
+  }
   const uint64_t lost_faults =
-      NewlyLost(minor_) + NewlyLost(major_) + std::exchange(lost_by_closed_, 0);
+      minor_.Refresh() + major_.Refresh() + std::exchange(lost_by_closed_, 0);
   if (lost_faults == 0) return;
   accounting.DropFaults(DropReason::kRingLost, lost_faults);
   const auto is_fault = [](const PendingSample& sample) { return sample.is_fault; };
@@ -184,7 +197,7 @@ void ThreadObserver::BookLosses(aggregate::Accounting& accounting, std::span<Pen
 
 void ThreadObserver::AdaptFaultPeriod(uint64_t tick_nanos) {
   const uint64_t faults = std::exchange(faults_this_tick_, 0);
-  if (!adapt_faults_ || !minor_.fd.valid()) return;
+  if (!adapt_faults_ || !minor_.open()) return;
   const uint64_t allowed = kFaultsPerSecond * tick_nanos / 1'000'000'000;
   size_t step = fault_step_;
   if (faults > 2 * allowed + 64) {
@@ -192,17 +205,19 @@ void ThreadObserver::AdaptFaultPeriod(uint64_t tick_nanos) {
   } else if (faults < allowed / 4 && step > 0) {
     --step;
   }
-  if (step == fault_step_ || os::SetPerfPeriod(minor_.fd.get(), kFaultPeriods[step]) != 0) return;
+  if (step == fault_step_ || os::SetPerfPeriod(minor_.fd(), kFaultPeriods[step]) != 0) return;
   fault_step_ = step;
   fault_period_ = kFaultPeriods[step];
 }
 
-void ThreadObserver::SetPeriod(uint64_t nominal, uint32_t factor, uint64_t random) {
-  if (!access_.fd.valid()) return;
-  nominal *= factor;
-  const uint64_t span = nominal / 8;  // -1/16 .. +1/16
-  const uint64_t period = nominal - span / 2 + (span == 0 ? 0 : random % span);
-  if (os::SetPerfPeriod(access_.fd.get(), period) == 0) period_factor_ = factor;
+void ThreadObserver::SetPeriod(const capture::EnginePlan& plan, uint32_t factor, uint64_t random) {
+  const uint64_t nominal = plan.period * factor;
+  const uint64_t span = plan.varies_itself ? 0 : nominal / 8;  // -1/16 .. +1/16
+  uint64_t period = nominal - span / 2 + (span == 0 ? 0 : random % span);
+  period = std::max(period - period % plan.period_step, plan.shortest_period);
+  for (const ObservedEvent& event : accesses_) {
+    if (event.open() && os::SetPerfPeriod(event.fd(), period) == 0) period_factor_ = factor;
+  }
 }
 
 void ThreadObserver::LookWhetherEnded(int32_t pid) {

@@ -1,13 +1,14 @@
 // The perf events of one host thread: opened by the drain thread for the thread's id, in the drain
 // thread's own descriptor table, so that the host sees no descriptor and makes no system call.
 //
-//   access event (cpu-clock, ...) --SET_OUTPUT--+
-//   minor faults                  --SET_OUTPUT--+--> one ring --> PendingSamples
-//   major faults                  ---- mmap ----+
+//   access events (cpu-clock, loads, ...) --SET_OUTPUT--+
+//   minor faults                          --SET_OUTPUT--+--> one ring --> PendingSamples
+//   major faults                          ---- mmap ----+
 //
 // Mapping a ring of 32 pages takes 40 to 50 us, one of 8 pages 20, and a starting thread waits for
-// it: so a ring begins small and is replaced by one of full size when it fills fast. That is why the
-// rarest event owns it: only an event without a mapping of its own can be moved to another ring.
+// it: so a ring begins small and is replaced by one of full size when it fills fast. That is why
+// the rarest event owns it: only an event without a mapping of its own can be moved to another
+// ring.
 //
 // Calling thread: the drain thread.
 #ifndef MEMAGENT_AGENT_RUNTIME_THREAD_OBSERVER_H_
@@ -20,34 +21,45 @@
 #include "agent/base/containers.h"
 #include "agent/capture/engine_errors.h"
 #include "agent/capture/event_selection.h"
-#include "agent/decode/perf_record.h"
+#include "agent/decode/ibs_raw.h"
 #include "agent/ledger/thread_record.h"
-#include "agent/os/file.h"
-#include "agent/os/perf_event.h"
+#include "agent/runtime/observed_event.h"
 #include "agent/runtime/pending_sample.h"
 #include "agent/runtime/watched_ring.h"
 
 namespace memagent::runtime {
 
+// Which attempt of each of a plan's ladders to begin with.
+using Rungs = base::Vector<size_t>;
+
 // What opening a thread's events came to.
 struct OpenOutcome {
-  const capture::EventAttempt* access = nullptr;  // the attempt that opened; nullptr: none
+  const capture::EventAttempt* access = nullptr;  // the first that opened; nullptr: none
   const capture::EventAttempt* minor = nullptr;
-  int error = 0;  // positive errno of what failed for the access event, 0 when it is open
+  Rungs rungs;    // of the plan's ladders, that opened; the ladder's size where none did
+  int error = 0;  // positive errno of what failed for the access events, 0 when one is open
   capture::EngineStep failed_step = capture::EngineStep::kOpen;
   uint64_t ring_pages = 0;
 };
 
+// What all threads of a session have in common.
+struct ObserverContext {
+  RingSpans spans;
+  decode::IbsProcessor processor;
+};
+
 class ThreadObserver {
  public:
-  ThreadObserver(ledger::ThreadRecord* record, RingSpans& spans) : record_(record), ring_(spans) {}
+  ThreadObserver(ledger::ThreadRecord* record, ObserverContext& context)
+      : record_(record), context_(context), ring_(context.spans) {}
   ThreadObserver(const ThreadObserver&) = delete;
   ThreadObserver& operator=(const ThreadObserver&) = delete;
 
   // `fault_period` 0 means adaptive. A ring too big for the locked-memory allowance is halved.
-  // Page faults beside the first access event of `plan`, if there is one. Both outlive the observer.
+  // Page faults beside the access events of `plan`, if there is one, from `rungs` on (empty: from
+  // the best). Both outlive the observer. What was open before is closed.
   OpenOutcome Open(const capture::EventSelection& selection, const capture::EnginePlan* plan,
-                   uint64_t ring_pages, uint64_t fault_period);
+                   const Rungs& rungs, uint64_t ring_pages, uint64_t fault_period);
 
   // Appends what the ring holds to `batch`; broken records go to `accounting`.
   void Read(base::Vector<PendingSample>& batch, aggregate::Accounting& accounting);
@@ -64,18 +76,16 @@ class ThreadObserver {
   // are many; does nothing when the period was given.
   void AdaptFaultPeriod(uint64_t tick_nanos);
 
-  // A fixed interval can lock onto a loop: the next period is the nominal one +-1/16, times `factor`;
-  // a sample read from then on stands for that many.
-  void SetPeriod(uint64_t nominal, uint32_t factor, uint64_t random);
+  // A fixed interval can lock onto a loop: the next period is the nominal one +-1/16, times
+  // `factor`; a sample read from then on stands for that many.
+  void SetPeriod(const capture::EnginePlan& plan, uint32_t factor, uint64_t random);
 
   // Asks the kernel whether the thread has ended. What it left in its rings is still to be read.
   void LookWhetherEnded(int32_t pid);
   bool has_ended() const { return ended_; }
 
-  // Time the access event was enabled and running, refreshed by BookLosses.
-  uint64_t enabled_nanos() const { return counts_.enabled_nanos; }
-  uint64_t running_nanos() const { return counts_.running_nanos; }
-  uint64_t throttled() const { return throttled_; }
+  // Of the plan's access events, refreshed by BookLosses; one that is not open has no counts.
+  const base::Vector<ObservedEvent>& accesses() const { return accesses_; }
   uint64_t fault_period() const { return fault_period_; }
   ledger::ThreadRecord* record() const { return record_; }
   // The thread has a record of its own now: what is sampled from here on is that one's.
@@ -84,38 +94,39 @@ class ThreadObserver {
   bool was_busy() const { return was_busy_; }
 
  private:
-  struct Event {
-    os::UniqueFd fd;
-    uint64_t id = 0;
-    decode::RecordLayout layout;
-    uint64_t read_format = 0;
-    uint64_t lost_booked = 0;
-    uint64_t lost_in_records = 0;  // for kernels before 6.0, which keep no count
-  };
-
-  const capture::EventAttempt* OpenFirst(const capture::EventLadder& ladder, Event& event,
-                                         int& error);
-  // The event whose ring all write to.
-  Event& RingOwner() { return major_.fd.valid() ? major_ : minor_.fd.valid() ? minor_ : access_; }
-  bool MapRing(uint64_t pages, OpenOutcome& outcome);
+  void OpenAccesses(const capture::EnginePlan& plan, const Rungs& rungs, OpenOutcome& outcome);
+  bool any_access() const;
+  // The event whose ring all write to; nullptr when none is open.
+  ObservedEvent* RingOwner();
+  bool MapRing(const ObservedEvent& owner, uint64_t pages, OpenOutcome& outcome);
   void CloseAll();
-  bool RedirectTo(const Event& owner);
+  bool RedirectTo(const ObservedEvent& owner);
+  void EnableAll();
   void Take(std::span<const uint8_t> bytes, base::Vector<PendingSample>& batch,
             aggregate::Accounting& accounting);
-  Event* EventWithId(uint64_t id);
-  // Records lost since the last call, from the kernel's count of this event.
-  uint64_t NewlyLost(Event& event);
+  PendingSample Pending(const decode::RawSample& raw, bool is_fault) const;
+  ObservedEvent* EventWithId(uint64_t id);
+  bool IsFault(const ObservedEvent* event) const { return event == &minor_ || event == &major_; }
+  // Calls f(event) for each that is open.
+  template <typename F>
+  void ForEachEvent(F f) {
+    for (ObservedEvent& event : accesses_) {
+      if (event.open()) f(event);
+    }
+    if (minor_.open()) f(minor_);
+    if (major_.open()) f(major_);
+  }
 
   ledger::ThreadRecord* record_;
-  Event access_;
-  Event minor_;
-  Event major_;
+  ObserverContext& context_;
+  EngineKind engine_ = EngineKind::kNone;
+  base::Vector<ObservedEvent> accesses_;  // as the plan's ladders
+  ObservedEvent minor_;
+  ObservedEvent major_;
   const capture::EventLadder* major_ladder_ = nullptr;
   WatchedRing ring_;
   bool can_grow_ = true;
   uint64_t lost_by_closed_ = 0;  // lost records of an event that a GrowRing closed
-  os::PerfCounts counts_;
-  uint64_t throttled_ = 0;
   uint64_t fault_period_ = 1;
   size_t fault_step_ = 0;  // index of an adaptive fault_period_
   bool adapt_faults_ = false;

@@ -170,14 +170,14 @@ TEST(EventSelectionLive, EveryAttemptOfSoftwareOpensHere) {
   const EnginePlan* software = FindPlan(selection, EngineKind::kSoftware);
   ASSERT_NE(software, nullptr);
   perf_event_attr first = software->access.at(0).at(0).attr;
-  const os::UniqueFd probe(os::OpenPerfEvent(first, 0));
+  const os::UniqueFd probe(os::OpenPerfEvent(first, {}));
   if (!probe.valid())
     GTEST_SKIP() << "perf_event_open is refused here: " << strerror(probe.error());
   for (const EventLadder* ladder :
        {&software->access[0], &selection.minor_faults, &selection.major_faults}) {
     for (const EventAttempt& attempt : *ladder) {
       perf_event_attr attr = attempt.attr;
-      EXPECT_TRUE(os::UniqueFd(os::OpenPerfEvent(attr, 0)).valid()) << attempt.event;
+      EXPECT_TRUE(os::UniqueFd(os::OpenPerfEvent(attr, {})).valid()) << attempt.event;
     }
   }
 }

@@ -37,7 +37,7 @@ perf_event_attr SoftwareAttr(uint64_t config, uint64_t period, uint64_t more_fie
 class PerfLive : public ::testing::Test {
  protected:
   void Open(perf_event_attr attr, size_t pages) {
-    fd_ = os::UniqueFd(os::OpenPerfEvent(attr, 0));
+    fd_ = os::UniqueFd(os::OpenPerfEvent(attr, {}));
     if (!fd_.valid()) GTEST_SKIP() << "perf_event_open is refused here: " << strerror(fd_.error());
     const long mapped = ring_.Map(fd_.get(), pages);
     if (mapped < 0) GTEST_SKIP() << "the ring can't be mapped here: " << strerror(-mapped);
@@ -223,7 +223,7 @@ TEST_F(PerfLive, TwoEventsShareARingAndAreToldApart) {
   Open(SoftwareAttr(PERF_COUNT_SW_CPU_CLOCK, 100'000, 0), 16);
   if (!ring_.mapped()) return;
   perf_event_attr attr = SoftwareAttr(PERF_COUNT_SW_PAGE_FAULTS_MIN, 1, PERF_SAMPLE_ADDR);
-  const os::UniqueFd faults(os::OpenPerfEvent(attr, 0));
+  const os::UniqueFd faults(os::OpenPerfEvent(attr, {}));
   ASSERT_TRUE(faults.valid());
   ASSERT_EQ(os::RedirectPerfOutput(faults.get(), fd_.get()), 0);
   const uint64_t fault_id = *os::PerfEventId(faults.get());

@@ -116,7 +116,7 @@ class LiveSampling : public ::testing::Test {
     attr.sample_period = kPeriodNanos;
     attr.exclude_kernel = 1;
     attr.exclude_hv = 1;
-    fd_ = static_cast<int>(os::OpenPerfEvent(attr, 0));
+    fd_ = static_cast<int>(os::OpenPerfEvent(attr, {}));
     if (fd_ < 0) GTEST_SKIP() << "perf_event_open refused cpu-clock with errno " << -fd_;
     const long mapped = ring_.Map(fd_, 64);
     if (mapped < 0) GTEST_SKIP() << "mapping the ring was refused with errno " << -mapped;

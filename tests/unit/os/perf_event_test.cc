@@ -19,7 +19,7 @@ struct FakeKernel {
 };
 FakeKernel fake;
 
-long FakeOpen(perf_event_attr* attr, Tid, int) {
+long FakeOpen(perf_event_attr* attr, const PerfTarget&) {
   fake.calls.push_back(*attr);
   if (attr->size > fake.attr_size) {
     attr->size = fake.attr_size;
@@ -32,7 +32,7 @@ long FakeOpen(perf_event_attr* attr, Tid, int) {
 TEST(OpenPerfEvent, CurrentKernelIsAskedOnce) {
   fake = {};
   perf_event_attr attr = NewPerfAttr(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY);
-  EXPECT_EQ(OpenPerfEvent(attr, 0, FakeOpen), 42);
+  EXPECT_EQ(OpenPerfEvent(attr, {}, FakeOpen), 42);
   EXPECT_EQ(fake.calls.size(), 1u);
   EXPECT_EQ(attr.read_format, kPerfReadFormat);
 }
@@ -40,7 +40,7 @@ TEST(OpenPerfEvent, CurrentKernelIsAskedOnce) {
 TEST(OpenPerfEvent, OlderKernelGetsItsOwnSize) {
   fake = {.attr_size = PERF_ATTR_SIZE_VER5, .knows_lost = false, .calls = {}};
   perf_event_attr attr = NewPerfAttr(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY);
-  EXPECT_EQ(OpenPerfEvent(attr, 0, FakeOpen), 42);
+  EXPECT_EQ(OpenPerfEvent(attr, {}, FakeOpen), 42);
   EXPECT_EQ(attr.size, static_cast<uint32_t>(PERF_ATTR_SIZE_VER5));
   EXPECT_EQ(attr.read_format & PERF_FORMAT_LOST, 0u);
 }
@@ -49,7 +49,7 @@ TEST(OpenPerfEvent, FieldTheKernelLacksIsNotDroppedSilently) {
   fake = {.attr_size = PERF_ATTR_SIZE_VER5, .knows_lost = true, .calls = {}};
   perf_event_attr attr = NewPerfAttr(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY);
   attr.sig_data = 1;
-  EXPECT_EQ(OpenPerfEvent(attr, 0, FakeOpen), -E2BIG);
+  EXPECT_EQ(OpenPerfEvent(attr, {}, FakeOpen), -E2BIG);
   EXPECT_EQ(fake.calls.size(), 1u);
 }
 
@@ -57,7 +57,7 @@ TEST(OpenPerfEvent, NonsenseSizeFromTheKernelEndsIt) {
   for (const uint32_t size : {0u, 8u}) {
     fake = {.attr_size = size, .knows_lost = true, .calls = {}};
     perf_event_attr attr = NewPerfAttr(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY);
-    EXPECT_EQ(OpenPerfEvent(attr, 0, FakeOpen), -E2BIG);
+    EXPECT_EQ(OpenPerfEvent(attr, {}, FakeOpen), -E2BIG);
     EXPECT_EQ(attr.size, sizeof(attr));
   }
 }
@@ -89,14 +89,14 @@ TEST(ParsePerfCounts, ShortReadsAndGroupsAreRefused) {
 TEST(PerfEventLive, MissingThreadIsESRCH) {
   perf_event_attr attr = NewPerfAttr(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY);
   attr.exclude_kernel = 1;
-  if (!UniqueFd(OpenPerfEvent(attr, 0)).valid()) GTEST_SKIP() << "perf_event_open is refused here";
-  EXPECT_EQ(OpenPerfEvent(attr, 0x3ffffff), -ESRCH);
+  if (!UniqueFd(OpenPerfEvent(attr, {})).valid()) GTEST_SKIP() << "perf_event_open is refused here";
+  EXPECT_EQ(OpenPerfEvent(attr, {.tid = 0x3ffffff}), -ESRCH);
 }
 
 TEST(PerfEventLive, IdOfReadAndIoctlAgree) {
   perf_event_attr attr = NewPerfAttr(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY);
   attr.exclude_kernel = 1;
-  const UniqueFd fd(OpenPerfEvent(attr, 0));
+  const UniqueFd fd(OpenPerfEvent(attr, {}));
   if (!fd.valid()) GTEST_SKIP() << "perf_event_open is refused here: " << strerror(fd.error());
   EXPECT_TRUE(PerfEventId(fd.get()).has_value());
   const auto counts = ReadPerfCounts(fd.get(), attr.read_format);

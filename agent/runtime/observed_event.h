@@ -1,0 +1,67 @@
+// One perf event of a thread: its descriptors, how its records read, and what was counted of it.
+// Calling thread: the drain thread.
+#ifndef MEMAGENT_AGENT_RUNTIME_OBSERVED_EVENT_H_
+#define MEMAGENT_AGENT_RUNTIME_OBSERVED_EVENT_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "agent/base/types.h"
+#include "agent/capture/engine_plan.h"
+#include "agent/decode/perf_record.h"
+#include "agent/os/file.h"
+#include "agent/os/perf_event.h"
+
+namespace memagent::runtime {
+
+// Of one event, since it was opened.
+struct EventCounts {
+  uint64_t enabled_nanos = 0;
+  uint64_t running_nanos = 0;  // less than enabled: the hardware was shared, or never free
+  uint64_t occurrences = 0;    // what the event counts: ops, loads, nanoseconds
+  uint64_t samples = 0;        // records read
+  uint64_t lost = 0;           // records that found no room
+  uint64_t throttled = 0;      // times that the kernel stopped it until the next tick
+
+  void Add(const EventCounts& other);
+};
+
+class ObservedEvent {
+ public:
+  // Opens the first attempt from `rung` on that works for the thread; `error` is that of the last
+  // one that did not. nullptr when none does. The event is disabled.
+  const capture::EventAttempt* Open(const capture::EventLadder& ladder, size_t rung, Tid tid,
+                                    int& error);
+  void Close();
+
+  bool open() const { return fd_.valid(); }
+  int fd() const { return fd_.get(); }
+  uint64_t id() const { return id_; }
+  uint32_t pmu_type() const { return attempt_ == nullptr ? 0 : attempt_->attr.type; }
+  const decode::RecordLayout& layout() const { return layout_; }
+
+  // What its records in the ring tell.
+  void NoteSample() { ++counts_.samples; }
+  void NoteThrottle() { ++counts_.throttled; }
+  void NoteLost(uint64_t records) { lost_in_records_ += records; }
+
+  // Asks the kernel. Returns the records lost since the last call.
+  uint64_t Refresh();
+  const EventCounts& counts() const { return counts_; }
+
+ private:
+  bool OpenAttempt(const capture::EventAttempt& attempt, Tid tid, int& error);
+
+  os::UniqueFd leader_;  // of its group, where it needs one
+  os::UniqueFd fd_;
+  const capture::EventAttempt* attempt_ = nullptr;
+  uint64_t id_ = 0;
+  decode::RecordLayout layout_;
+  uint64_t read_format_ = 0;
+  uint64_t lost_in_records_ = 0;  // for kernels before 6.0, which keep no count
+  EventCounts counts_;
+};
+
+}  // namespace memagent::runtime
+
+#endif  // MEMAGENT_AGENT_RUNTIME_OBSERVED_EVENT_H_
