@@ -16,9 +16,9 @@ ALLOWED = {
     'agent/profile': ['agent/base', 'agent/os', 'agent/ledger', 'agent/decode', 'agent/attribute',
                       'agent/aggregate'],
     'agent/runtime': ['agent/'],
-    # The viewer knows a profile and nothing of how it came to be.
-    'viewer': ['agent/base', 'agent/profile/reader.h', 'agent/profile/profile.pb.h',
-               'inject/commands.h'],
+    # The viewer knows a profile and nothing of how it came to be; it names perf's bits for people.
+    'viewer': ['agent/base', 'agent/decode/data_source_bits.h', 'agent/profile/reader.h',
+               'agent/profile/profile.pb.h', 'inject/commands.h'],
     # The launcher has the option table, and asks what the agent would choose on this machine.
     'inject': ['agent/base', 'agent/os', 'agent/profile/reader.h', 'agent/capture/engine_errors.h',
                'agent/capture/event_selection.h', 'agent/capture/skid_calibration.h'],
