@@ -74,6 +74,25 @@ profile::EngineData UsedEngine(const EngineInUse& engine, const capture::SkidCal
   return data;
 }
 
+base::Vector<profile::EngineData> UnusedEngines(const capture::EventSelection& selection,
+                                                const EngineInUse& engine, int paranoid) {
+  base::Vector<profile::EngineData> engines;
+  for (const capture::EngineRefusal& refusal : selection.refusals) {
+    engines.push_back(RefusedEngine(refusal));
+  }
+  for (const EngineFailure& failure : engine.failures) {
+    engines.push_back(FailedEngine(failure, paranoid));
+  }
+  return engines;
+}
+
+profile::KernelData KernelOf(const EarlyFacts& early, const LateFacts& late) {
+  const os::KernelSettings& kernel = early.kernel;
+  return {late.machine.kernel_release, kernel.perf_event_paranoid,
+          kernel.max_sample_rate,      kernel.mlock_kib,
+          kernel.transparent_hugepage, kernel.numa_balancing};
+}
+
 base::Vector<profile::NodeData> NodesOf(const os::Topology& topology) {
   base::Vector<profile::NodeData> nodes;
   for (const os::Node& node : topology.nodes) {
@@ -109,13 +128,8 @@ bool WriteHeader(profile::ProfileWriter& writer, const SessionControl& control,
                                            late.process.arguments.end());
   base::String words;
   if (engine.access != nullptr) words = os::PerfAttrText(engine.access->attr);
-  base::Vector<profile::EngineData> engines;
-  for (const capture::EngineRefusal& refusal : selection.refusals) {
-    engines.push_back(RefusedEngine(refusal));
-  }
-  for (const EngineFailure& failure : engine.failures) {
-    engines.push_back(FailedEngine(failure, early.kernel.perf_event_paranoid));
-  }
+  base::Vector<profile::EngineData> engines =
+      UnusedEngines(selection, engine, early.kernel.perf_event_paranoid);
   engines.push_back(UsedEngine(engine, skid, words));
 
   profile::HeaderData header;
@@ -142,9 +156,7 @@ bool WriteHeader(profile::ProfileWriter& writer, const SessionControl& control,
                     nodes,
                     late.topology.distances,
                     cpu_nodes};
-  header.kernel = {late.machine.kernel_release,       early.kernel.perf_event_paranoid,
-                   early.kernel.max_sample_rate,      early.kernel.mlock_kib,
-                   early.kernel.transparent_hugepage, early.kernel.numa_balancing};
+  header.kernel = KernelOf(early, late);
   header.engines = engines;
   header.options = control.settings->effective.view();
   return writer.WriteHeader(header);

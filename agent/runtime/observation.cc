@@ -61,7 +61,7 @@ void Observation::NoteOutcome(const OpenOutcome& outcome, ThreadSummary& summary
   if (!engine_.known) {
     engine_.access = outcome.access;
     engine_.minor_faults = outcome.minor;
-    engine_.rungs = outcome.rungs;
+    if (outcome.access != nullptr) engine_.rungs = outcome.rungs;  // else each tries them all
     engine_.ring_pages = outcome.ring_pages;
     engine_.known = true;
   }
