@@ -36,8 +36,7 @@ enum class MemoryLevel : uint8_t {
   kIo = 11,
   kUncached = 12,
   kBeyondL3 = 13,  // missed L3, not known where it was found
-  kBeyondL1 =
-      14,  // missed L1; all that Intel's stores before Sapphire Rapids tell, and Arm's events
+  kBeyondL1 = 14,  // missed L1: all that Intel's stores before Sapphire Rapids tell
   kBeyondL2 = 15,
 };
 inline constexpr size_t kMemoryLevelCount = 16;
