@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "agent/base/engine_names.h"
 #include "agent/capture/engine_errors.h"
 #include "agent/capture/event_selection.h"
 #include "agent/capture/skid_calibration.h"
@@ -21,22 +22,6 @@ using capture::EventLadder;
 using capture::EventSelection;
 
 std::string Text(std::string_view view) { return std::string(view); }
-
-std::string EngineName(EngineKind kind) {
-  switch (kind) {
-    case EngineKind::kIbs:
-      return "ibs";
-    case EngineKind::kPebs:
-      return "pebs";
-    case EngineKind::kSpe:
-      return "spe";
-    case EngineKind::kSoftware:
-      return "software";
-    case EngineKind::kNone:
-      break;
-  }
-  return "none";
-}
 
 // Opens the events of a ladder in turn, as the agent does, until one is accepted.
 Finding TryLadder(const std::string& name, const EventLadder& ladder, int paranoid) {
@@ -60,10 +45,10 @@ Finding TryLadder(const std::string& name, const EventLadder& ladder, int parano
 void AddEngines(const EventSelection& selection, int paranoid, Capabilities& result) {
   for (const capture::EngineRefusal& refusal : selection.refusals) {
     result.engines.push_back(
-        {EngineName(refusal.engine), false, Text(refusal.reason), Text(refusal.remedy)});
+        {Text(base::EngineName(refusal.engine)), false, Text(refusal.reason), Text(refusal.remedy)});
   }
   for (const capture::EnginePlan& plan : selection.plans) {
-    const Finding tried = TryLadder(EngineName(plan.engine), plan.access.front(), paranoid);
+    const Finding tried = TryLadder(Text(base::EngineName(plan.engine)), plan.access.front(), paranoid);
     result.engines.push_back(tried);
     if (!tried.usable || result.engine != "none") continue;
     result.engine = tried.name;

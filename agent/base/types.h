@@ -44,7 +44,15 @@ enum class RegionKind : uint8_t {
   kShm = 8,
 };
 
-enum class EngineKind : uint8_t { kNone = 0, kIbs = 1, kPebs = 2, kSpe = 3, kSoftware = 4 };
+enum class EngineKind : uint8_t {
+  kNone = 0,
+  kIbs = 1,
+  kPebs = 2,
+  kSpe = 3,
+  kSoftware = 4,
+  kProfileMe = 5,
+};
+inline constexpr size_t kEngineKindCount = 6;
 
 }  // namespace memagent
 

@@ -17,6 +17,13 @@ inline constexpr std::string_view kUseHardware =
     "SPE), "
     "bare metal or passed through.";
 
+// For an engine of another vendor's: the machine's own engine can do, but for none there is none.
+inline std::string_view RemedyOnOtherCpu(const EngineFacts& facts) {
+  const bool has_own = facts.cpu.vendor == "AuthenticAMD" || facts.cpu.vendor == "GenuineIntel" ||
+                       facts.cpu.vendor.starts_with("0x");
+  return has_own ? "Nothing to do: CPUs of this vendor have another engine." : kUseHardware;
+}
+
 // Each returns true and fills `plan`, or returns false and says why in `refusal`.
 bool PlanIbs(const EngineFacts& facts, const EventRequest& request, EnginePlan& plan,
              EngineRefusal& refusal);
@@ -24,6 +31,8 @@ bool PlanPebs(const EngineFacts& facts, const EventRequest& request, EnginePlan&
               EngineRefusal& refusal);
 bool PlanSpe(const EngineFacts& facts, const EventRequest& request, EnginePlan& plan,
              EngineRefusal& refusal);
+bool PlanProfileMe(const EngineFacts& facts, const EventRequest& request, EnginePlan& plan,
+                   EngineRefusal& refusal);
 bool PlanSoftware(const EngineFacts& facts, const EventRequest& request, EnginePlan& plan,
                   EngineRefusal& refusal);
 

@@ -9,21 +9,31 @@
 namespace memagent::capture {
 namespace {
 
-constexpr std::string_view kNoPageSize = "The size of the page is not known.";
-constexpr std::string_view kPlainWeight =
-    "Of several latencies only one is known (Linux before 5.12).";
-
-// From what most often fails to what hardly ever does: a right, then the kernel's age.
-constexpr SampleStep kSteps[] = {
-    {PERF_SAMPLE_PHYS_ADDR, 0, kNoPhysicalAddress},
-    {PERF_SAMPLE_DATA_PAGE_SIZE, 0, kNoPageSize},
-    {PERF_SAMPLE_WEIGHT_STRUCT, PERF_SAMPLE_WEIGHT, kPlainWeight},
-    {PERF_SAMPLE_RAW, 0,
-     "Prefetches pass for loads; width, page size in the TLB and refill time are not known."},
+// What a record may lack, and what that costs.
+struct SampleStep {
+  uint64_t without;         // bits of sample_type
+  uint64_t instead;         // that come in their place
+  os::KernelVersion since;  // kernels that surely know them (facts: perf_abi 1.1)
+  std::string_view loss;
 };
 
-constexpr os::KernelVersion kDataPageSizeSince = {5, 11};  // facts: perf_abi 1.1
-constexpr os::KernelVersion kWeightStructSince = {5, 12};
+// What an older kernel does not know (EINVAL), then what needs a right that only the kernel can
+// judge (EACCES in a user namespace), then what should never be refused.
+constexpr SampleStep kSteps[] = {
+    {PERF_SAMPLE_DATA_PAGE_SIZE, 0, {5, 11}, "No size of the page."},
+    {PERF_SAMPLE_WEIGHT_STRUCT, PERF_SAMPLE_WEIGHT, {5, 12}, "One latency instead of several."},
+    {PERF_SAMPLE_PHYS_ADDR, 0, {}, kNoPhysicalAddress},
+    {PERF_SAMPLE_RAW, 0, {}, "No telling prefetches from loads, no width, no TLB details."},
+};
+
+// False where `attempt` has not what the step is without.
+bool TakeStep(const SampleStep& step, EventAttempt& attempt) {
+  if ((attempt.attr.sample_type & step.without) == 0) return false;
+  attempt.attr.sample_type &= ~step.without;
+  attempt.attr.sample_type |= step.instead;
+  AddLoss(attempt.loss, step.loss);
+  return true;
+}
 
 }  // namespace
 
@@ -41,24 +51,15 @@ void AddLoss(base::String& losses, std::string_view loss) {
   losses += loss;
 }
 
-bool TakeStep(const SampleStep& step, EventAttempt& attempt) {
-  if ((attempt.attr.sample_type & step.without) == 0) return false;
-  attempt.attr.sample_type &= ~step.without;
-  attempt.attr.sample_type |= step.instead;
-  AddLoss(attempt.loss, step.loss);
-  return true;
-}
-
-void FitToFacts(const EngineFacts& facts, EventAttempt& attempt) {
-  const os::KernelVersion& version = facts.kernel.version;
-  if (!facts.may_sample_kernel()) TakeStep(kSteps[0], attempt);
-  if (version.known() && version < kDataPageSizeSince) TakeStep(kSteps[1], attempt);
-  if (version.known() && version < kWeightStructSince) TakeStep(kSteps[2], attempt);
-}
-
-void AddWithSteps(EventAttempt best, EventLadder& ladder) {
+void AddWithSteps(const EngineFacts& facts, EventAttempt best, EventLadder& ladder) {
+  if (!facts.may_sample_kernel() && (best.attr.sample_type & PERF_SAMPLE_PHYS_ADDR) != 0) {
+    best.attr.sample_type &= ~static_cast<uint64_t>(PERF_SAMPLE_PHYS_ADDR);
+    AddLoss(best.loss, kNoPhysicalAddress);
+  }
   ladder.push_back(best);
+  const os::KernelVersion& version = facts.kernel.version;
   for (const SampleStep& step : kSteps) {
+    if (step.since.known() && version >= step.since) continue;
     if (TakeStep(step, best)) ladder.push_back(best);
   }
 }

@@ -24,32 +24,18 @@ inline constexpr uint64_t kCommonSample =
 inline constexpr uint64_t kAccessSample =
     PERF_SAMPLE_ADDR | PERF_SAMPLE_WEIGHT_STRUCT | PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_PHYS_ADDR;
 
-inline constexpr std::string_view kNoPhysicalAddress =
-    "The physical address is not known: where move_pages is refused, nothing else tells the page's "
-    "node.";
+inline constexpr std::string_view kNoPhysicalAddress = "No physical address.";
 
 // A sampling event with the common sample, CLOCK_MONOTONIC (one of the two clocks that every PMU
 // takes, facts: perf_abi 1.1) and a fixed period, disabled.
 perf_event_attr NewSamplingAttr(uint32_t type, uint64_t config, uint64_t period);
 
-// Takes out what this kernel is too old for or this process may not have, and says so.
-void FitToFacts(const EngineFacts& facts, EventAttempt& attempt);
-
-// What a record may lack, and what that costs.
-struct SampleStep {
-  uint64_t without;       // bits of sample_type
-  uint64_t instead;       // that come in their place
-  std::string_view loss;  // one sentence
-};
-
 // Appends a sentence.
 void AddLoss(base::String& losses, std::string_view loss);
 
-// Takes the step where `attempt` has what it is without; false where it has not.
-bool TakeStep(const SampleStep& step, EventAttempt& attempt);
-
-// Appends `best`, then what is left of it with less and less in a record.
-void AddWithSteps(EventAttempt best, EventLadder& ladder);
+// Appends `best`, without what this process surely may not have, then what is left of it with less
+// and less in a record: what this kernel may refuse, one thing at a time.
+void AddWithSteps(const EngineFacts& facts, EventAttempt best, EventLadder& ladder);
 
 // An attempt with what PMUs tell of an access, named "PMU/EVENT/" as for perf. `event` "" for a PMU
 // with one event.

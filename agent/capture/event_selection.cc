@@ -15,14 +15,18 @@ struct Engine {
 
 // What names the memory exactly before what infers it.
 constexpr Engine kEngines[] = {
-    {EngineKind::kIbs, PlanIbs},
-    {EngineKind::kPebs, PlanPebs},
-    {EngineKind::kSpe, PlanSpe},
+    {EngineKind::kIbs, PlanIbs},           {EngineKind::kPebs, PlanPebs},
+    {EngineKind::kSpe, PlanSpe},           {EngineKind::kProfileMe, PlanProfileMe},
     {EngineKind::kSoftware, PlanSoftware},
 };
 
 constexpr std::string_view kNotWanted = "Another engine was asked for with engine=.";
 constexpr std::string_view kUseAuto = "Use engine=auto, or name this engine.";
+
+// That a machine is no Alpha is only news to who asked for its engine.
+bool IsNews(EngineKind missing, const EventRequest& request) {
+  return missing != EngineKind::kProfileMe || request.engine == EngineKind::kProfileMe;
+}
 
 }  // namespace
 
@@ -32,7 +36,7 @@ EventSelection SelectEvents(const EngineFacts& facts, const EventRequest& reques
     EnginePlan plan;
     EngineRefusal refusal;
     if (!engine.plan(facts, request, plan, refusal)) {
-      selection.refusals.push_back(refusal);
+      if (IsNews(engine.kind, request)) selection.refusals.push_back(refusal);
     } else if (request.automatic || request.engine == engine.kind) {
       selection.plans.push_back(std::move(plan));
     } else {

@@ -28,10 +28,8 @@ constexpr uint64_t kLongestLatency = 2048;
 // Per-thread IBS events came with Linux 6.2 (facts: perf_abi 2.2).
 constexpr os::KernelVersion kPerThreadSince = {6, 2};
 
-constexpr std::string_view kKernelToo =
-    "The kernel's accesses are sampled too and thrown away, so fewer samples are the program's.";
-constexpr std::string_view kWholeCpus =
-    "Whole CPUs are sampled, and the samples of other programs thrown away.";
+constexpr std::string_view kKernelToo = "The kernel is sampled, too, and thrown away.";
+constexpr std::string_view kWholeCpus = "Whole CPUs are sampled, and other programs thrown away.";
 
 void AddFilters(const os::Pmu& pmu, const EventRequest& request, EventAttempt& attempt) {
   if (request.l3_miss_only && !SetTerm(pmu, "l3missonly", 1, attempt)) {
@@ -47,15 +45,13 @@ void AddFilters(const os::Pmu& pmu, const EventRequest& request, EventAttempt& a
 }
 
 // cnt_ctl counts ops; without it, a sample is taken every so many cycles.
-EventAttempt BestAttempt(const EngineFacts& facts, const os::Pmu& pmu, const EventRequest& request,
-                         uint64_t period) {
+EventAttempt BestAttempt(const os::Pmu& pmu, const EventRequest& request, uint64_t period) {
   EventAttempt best = NewPmuAttempt(pmu, "", period);
   best.attr.sample_type |= PERF_SAMPLE_DATA_PAGE_SIZE | PERF_SAMPLE_RAW;
   if (!SetTerm(pmu, "cnt_ctl", 1, best)) {
-    AddLoss(best.loss, "Cycles are counted instead of ops: slow code is sampled more often.");
+    AddLoss(best.loss, "Cycles are counted instead of ops: slow code has more samples.");
   }
   AddFilters(pmu, request, best);
-  FitToFacts(facts, best);
   return best;
 }
 
@@ -70,36 +66,39 @@ bool LeaveKernelOut(const os::Pmu& pmu, EventAttempt& attempt) {
 EventLadder IbsLadder(const EngineFacts& facts, const os::Pmu& pmu, const EventRequest& request,
                       uint64_t period) {
   EventLadder ladder;
-  const EventAttempt best = BestAttempt(facts, pmu, request, period);
+  const EventAttempt best = BestAttempt(pmu, request, period);
   const bool old = facts.kernel.version.known() && facts.kernel.version < kPerThreadSince;
   EventAttempt attempt = best;
-  if (LeaveKernelOut(pmu, attempt)) AddWithSteps(attempt, ladder);
+  if (LeaveKernelOut(pmu, attempt)) AddWithSteps(facts, attempt, ladder);
   if (facts.may_sample_kernel()) {
     attempt = best;
     AddLoss(attempt.loss, kKernelToo);
     // An old version number does not rule it out: distributions carry that back, too.
-    old ? ladder.push_back(attempt) : AddWithSteps(attempt, ladder);
+    old ? ladder.push_back(attempt) : AddWithSteps(facts, attempt, ladder);
   }
   if (facts.may_sample_cpus()) {
     attempt = best;
     attempt.scope = EventScope::kCpu;
     AddLoss(attempt.loss, kWholeCpus);
-    AddWithSteps(attempt, ladder);
+    AddWithSteps(facts, attempt, ladder);
   }
   return ladder;
 }
 
 EngineRefusal NoPmu(const EngineFacts& facts) {
   if (!facts.pmus.sysfs) return {EngineKind::kIbs, kSysfsHidden, kUnmaskSysfs};
-  if (facts.cpu.vendor == "AuthenticAMD" && facts.cpu.in_hypervisor) {
+  // Hygon's CPUs are Zens.
+  const bool amd = facts.cpu.vendor == "AuthenticAMD" || facts.cpu.vendor == "HygonGenuine";
+  if (amd && facts.cpu.in_hypervisor) {
     return {EngineKind::kIbs, "sysfs has no ibs_op PMU: hypervisors do not offer IBS to guests.",
             "Run on the bare metal of an AMD machine."};
   }
-  if (facts.cpu.vendor == "AuthenticAMD") {
+  if (amd) {
     return {EngineKind::kIbs, "sysfs has no ibs_op PMU, though the CPU is AMD's.",
             "Turn IBS on in the firmware's setup, and use a kernel with CONFIG_PERF_EVENTS_AMD_*."};
   }
-  return {EngineKind::kIbs, "sysfs has no ibs_op PMU (it needs an AMD CPU).", kUseHardware};
+  return {EngineKind::kIbs, "sysfs has no ibs_op PMU (it needs an AMD CPU).",
+          RemedyOnOtherCpu(facts)};
 }
 
 }  // namespace

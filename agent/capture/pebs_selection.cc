@@ -37,7 +37,7 @@ constexpr uint64_t kLeastPrecise = 2;  // at 1 the instruction is not exact
 constexpr uint64_t kMostPrecise = 3;   // of kernels that do not say
 
 constexpr std::string_view kLessPrecise =
-    "precise_ip=2: on some CPUs the instruction may be one beside the right one.";
+    "On some CPUs the instruction may be the one beside (precise_ip 2).";
 
 uint64_t MaxPrecise(const os::Pmu& pmu) {
   return std::min(pmu.CapNumber("max_precise").value_or(kMostPrecise), kMostPrecise);
@@ -66,10 +66,9 @@ EventLadder PebsLadder(const EngineFacts& facts, const os::Pmu& pmu, std::string
   best.attr.exclude_kernel = 1;
   best.attr.exclude_guest =
       1;  // else hosts of guests that own the PMU refuse (facts: perf_abi 1.8)
-  FitToFacts(facts, best);
   for (uint64_t precise = MaxPrecise(pmu); precise >= kLeastPrecise; --precise) {
     best.attr.precise_ip = precise & 3;
-    AddWithSteps(best, ladder);
+    AddWithSteps(facts, best, ladder);
     AddLoss(best.loss, kLessPrecise);
   }
   return ladder;
@@ -111,7 +110,7 @@ EngineRefusal NoPmu(const EngineFacts& facts) {
   }
   return {EngineKind::kPebs,
           "sysfs has no cpu PMU with a mem-loads event (it needs an Intel CPU with PEBS).",
-          kUseHardware};
+          RemedyOnOtherCpu(facts)};
 }
 
 }  // namespace

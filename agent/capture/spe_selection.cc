@@ -43,13 +43,13 @@ EventAttempt SpeAttempt(const os::Pmu& pmu, uint64_t period, uint64_t asked_late
   EventAttempt attempt = NewAttempt(pmu, period);
   if (!wanted.accesses_only || !SetTerm(pmu, "load_filter", 1, attempt) ||
       !SetTerm(pmu, "store_filter", 1, attempt)) {
-    AddLoss(attempt.loss, "Ops that access no memory are written, too, and thrown away.");
+    AddLoss(attempt.loss, "Ops that access no memory are written, too.");
   }
   if (!wanted.physical_address || !SetTerm(pmu, "pa_enable", 1, attempt)) {
     AddLoss(attempt.loss, kNoPhysicalAddress);
   }
   if (!wanted.retired_only || !SetTerm(pmu, "event_filter", kRetired, attempt)) {
-    AddLoss(attempt.loss, "Accesses that were speculated and never happened are sampled, too.");
+    AddLoss(attempt.loss, "Accesses that were speculated and never happened are in it.");
   }
   if (asked_latency != 0 &&
       (wanted.latency == 0 || !SetTerm(pmu, "min_latency", wanted.latency, attempt))) {
@@ -101,7 +101,7 @@ EngineRefusal NoPmu(const EngineFacts& facts) {
   if (!facts.pmus.sysfs) return {EngineKind::kSpe, kSysfsHidden, kUnmaskSysfs};
   if (!facts.cpu.vendor.starts_with("0x")) {
     return {EngineKind::kSpe, "sysfs has no arm_spe PMU (it needs an Arm CPU with SPE).",
-            kUseHardware};
+            RemedyOnOtherCpu(facts)};
   }
   return {
       EngineKind::kSpe,

@@ -37,6 +37,7 @@ void AddFlags(base::String& text, const perf_event_attr& attr) {
       {attr.exclude_kernel != 0, "exclude_kernel"},
       {attr.exclude_hv != 0, "exclude_hv"},
       {attr.exclude_idle != 0, "exclude_idle"},
+      {attr.exclude_guest != 0, "exclude_guest"},
       {attr.freq != 0, "freq"},
       {attr.task != 0, "task"},
       {attr.watermark != 0, "watermark"},

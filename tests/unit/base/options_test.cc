@@ -50,7 +50,7 @@ TEST(Options, BadPairsWarnAndKeepTheDefault) {
   ASSERT_EQ(warnings.size(), 5u);
   EXPECT_EQ(warnings[0], "rate=fast: the value must be a decimal number");
   EXPECT_EQ(warnings[1],
-            "engine=magic: the value must be one of auto|ibs|pebs|spe|software|none");
+            "engine=magic: the value must be one of auto|ibs|pebs|spe|profileme|software|none");
   EXPECT_EQ(warnings[2], "colour=red: there is no such option");
   EXPECT_EQ(options.rate, 1000u);
   EXPECT_EQ(options.engine.view(), "auto");

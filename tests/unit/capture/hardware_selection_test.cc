@@ -115,6 +115,93 @@ TEST(IbsSelection, PeriodsAreMultiplesOfSixteen) {
   EXPECT_TRUE(SelectEvents(facts, request).plans.at(0).rate_change.empty());
 }
 
+EngineFacts Graviton() {
+  EngineFacts facts;
+  facts.cpu.vendor = "0x41";
+  facts.kernel.version = {6, 12};
+  facts.pmus.sysfs = true;
+  os::Pmu& spe = facts.pmus.pmus.emplace_back();
+  spe.name = "arm_spe_0";
+  spe.type = 8;
+  AddField(spe, "ts_enable", "config:0");
+  AddField(spe, "pa_enable", "config:1");
+  AddField(spe, "jitter", "config:16");
+  AddField(spe, "load_filter", "config:33");
+  AddField(spe, "store_filter", "config:34");
+  AddField(spe, "event_filter", "config1:0-63");
+  AddField(spe, "min_latency", "config2:0-11");
+  spe.caps = {{"min_interval", "1024"}};
+  return facts;
+}
+
+TEST(SpeSelection, PacketsOfRetiredLoadsAndStoresAreAskedFor) {
+  const EventSelection selection = SelectEvents(Graviton(), {});
+  const EnginePlan& plan = selection.plans.at(0);
+  EXPECT_TRUE(plan.uses_aux && plan.varies_itself);
+  const perf_event_attr& attr = plan.access.at(0).at(0).attr;
+  EXPECT_EQ(attr.config, 0x6'0001'0001u) << "facts: perf_abi 4.1";
+  EXPECT_EQ(attr.config1, 2u);
+  EXPECT_EQ(attr.config2, 0u);
+  EXPECT_TRUE(attr.sample_id_all && attr.exclude_kernel && !attr.freq);
+  EXPECT_EQ(attr.sample_type & (PERF_SAMPLE_IP | PERF_SAMPLE_ADDR), 0u);
+  EXPECT_EQ(attr.sample_period % 256, 0u);
+}
+
+TEST(SpeSelection, EachStepDownLosesOneThing) {
+  EngineFacts facts = Graviton();
+  facts.privileges.perfmon = true;
+  EventRequest request;
+  request.latency_cycles = 1 << 20;
+  const EventSelection selection = SelectEvents(facts, request);
+  const EventLadder& ladder = Ladder(selection);
+  ASSERT_EQ(ladder.size(), 5u);
+  EXPECT_EQ(ladder[0].attr.config & 2, 2u);
+  EXPECT_EQ(ladder[0].attr.config2, 4095u);
+  EXPECT_TRUE(ladder[0].loss.empty());
+  EXPECT_EQ(ladder[1].attr.config & 2, 0u);
+  EXPECT_EQ(ladder[2].attr.config1, 0u);
+  EXPECT_EQ(ladder[3].attr.config2, 0u);
+  EXPECT_EQ(ladder[4].attr.config, 0x10001u);
+}
+
+TEST(SpeSelection, PeriodIsNotBelowTheCpusInterval) {
+  EventRequest request;
+  request.period = 300;
+  const EventSelection selection = SelectEvents(Graviton(), request);
+  EXPECT_EQ(selection.plans.at(0).period, 1024u);
+  EXPECT_FALSE(selection.plans.at(0).rate_change.empty());
+}
+
+TEST(SpeSelection, EachKindOfCoreHasItsOwnEvent) {
+  EngineFacts facts = Graviton();
+  facts.pmus.pmus.push_back(facts.pmus.pmus[0]);
+  facts.pmus.pmus[1].name = "arm_spe_1";
+  facts.pmus.pmus[1].type = 9;
+  const EventSelection selection = SelectEvents(facts, {});
+  ASSERT_EQ(selection.plans.at(0).access.size(), 2u);
+  EXPECT_EQ(Ladder(selection, 1).at(0).attr.type, 9u);
+}
+
+TEST(ProfileMeSelection, IsOnlySpokenOfWhereItIsOrWasAskedFor) {
+  EngineFacts facts;
+  facts.pmus.sysfs = true;
+  EXPECT_EQ(Why(SelectEvents(facts, {}), EngineKind::kProfileMe), "");
+  EventRequest request;
+  request.automatic = false;
+  request.engine = EngineKind::kProfileMe;
+  EXPECT_NE(Why(SelectEvents(facts, request), EngineKind::kProfileMe), "");
+  os::Pmu& cpu = facts.pmus.pmus.emplace_back();
+  cpu.name = "cpu";
+  AddField(cpu, "event", "config:0-7");
+  AddField(cpu, "profileme", "config:8");
+  AddField(cpu, "randomize", "config:9");
+  const EventSelection selection = SelectEvents(facts, request);
+  ASSERT_EQ(selection.plans.size(), 1u);
+  EXPECT_EQ(Ladder(selection).at(0).attr.config, 0x302u);
+  EXPECT_NE(Ladder(selection).at(0).attr.sample_type & PERF_SAMPLE_RAW, 0u);
+  EXPECT_TRUE(selection.plans[0].varies_itself);
+}
+
 TEST(PebsSelection, LoadsNeedTheirLeaderWhereSysfsShowsIt) {
   EngineFacts facts = SapphireRapids();
   const EventSelection selection = SelectEvents(facts, {});
