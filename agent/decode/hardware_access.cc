@@ -54,6 +54,7 @@ HardwareAccess DecodeHardware(EngineKind engine, const RawSample& sample,
     if (const auto op = ParseIbsOp(sample.raw, processor)) {
       hardware.source = DecodeIbsOp(*op, processor);
       hardware.access.size_bytes = op->width_bytes;
+      hardware.latency_cycles = op->miss_cycles;  // the kernel's weight is a prefetch's, too
     }
   }
   BookAddress(sample, hardware);

@@ -222,6 +222,20 @@ void EncodeSiteTotal(MessageWriter& out, const SiteTotalData& total) {
   EncodeSampled(sampled, total.sampled);
 }
 
+void EncodeEventTotal(MessageWriter& out, const EventTotalData& event) {
+  using F = field::EventTotal;
+  PutText(out, F::kEvent, event.event);
+  PutText(out, F::kExactAttr, event.exact_attr);
+  PutText(out, F::kLoss, event.loss);
+  PutUint(out, F::kThreads, event.threads);
+  PutUint(out, F::kEnabledNanos, event.enabled_nanos);
+  PutUint(out, F::kRunningNanos, event.running_nanos);
+  PutUint(out, F::kOccurrences, event.occurrences);
+  PutUint(out, F::kSamples, event.samples);
+  PutUint(out, F::kLost, event.lost);
+  PutUint(out, F::kThrottled, event.throttled);
+}
+
 void EncodeEconomy(MessageWriter& out, const EconomyData& economy) {
   using F = field::Economy;
   PutUint(out, F::kSampleBytes, economy.sample_bytes);

@@ -118,7 +118,7 @@ struct Site {
   enum : uint32_t { kId = 1, kKind, kStack, kName, kModule, kAddress, kSizeBytes, kStackCut };
 };
 struct Totals {
-  enum : uint32_t { kTime = 1, kFinal, kAccounting, kThread, kSite, kOwnCost, kMore, kEconomy };
+  enum : uint32_t { kTime = 1, kFinal, kAccounting, kThread, kSite, kOwnCost, kMore, kEconomy, kEvent };
 };
 struct Accounting {
   enum : uint32_t {
@@ -187,6 +187,20 @@ struct SiteTotal {
     kCellLatencyCycles,
     kCodeLatencySamples,
     kCodeLatencyCycles,
+  };
+};
+struct EventTotal {
+  enum : uint32_t {
+    kEvent = 1,
+    kExactAttr,
+    kLoss,
+    kThreads,
+    kEnabledNanos,
+    kRunningNanos,
+    kOccurrences,
+    kSamples,
+    kLost,
+    kThrottled,
   };
 };
 struct AccessKind {

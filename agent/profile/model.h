@@ -275,6 +275,19 @@ struct OwnCostData {
   std::span<const HeldMemoryData> held;
 };
 
+struct EventTotalData {
+  std::string_view event;
+  std::string_view exact_attr;
+  std::string_view loss;
+  uint64_t threads = 0;
+  uint64_t enabled_nanos = 0;
+  uint64_t running_nanos = 0;
+  uint64_t occurrences = 0;
+  uint64_t samples = 0;
+  uint64_t lost = 0;
+  uint64_t throttled = 0;
+};
+
 struct RawSampleData {
   Nanos time = 0;
   uint64_t ip = 0;

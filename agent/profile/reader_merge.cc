@@ -122,6 +122,7 @@ void Merger::AddTotals(v1::Totals&& totals) {
   profile_.accounting = std::move(*totals.mutable_accounting());
   profile_.own_cost = std::move(*totals.mutable_own_cost());
   profile_.economy = std::move(*totals.mutable_economy());
+  profile_.event_totals.assign(totals.event().begin(), totals.event().end());
   for (v1::Totals& part : pending_) ApplyTotals(std::move(part));
   pending_.clear();
   ApplyTotals(std::move(totals));
@@ -144,11 +145,10 @@ void Merger::AddRawSamples(const v1::RawSamples& samples) {
   const size_t room = kMaxRawSamples - profile_.raw_samples.size();
   const int count = static_cast<int>(std::min<size_t>(samples.time_size(), room));
   for (int i = 0; i < count; ++i) {
-    profile_.raw_samples.push_back(
-        RawSample{samples.time(i), At(samples.ip(), i), At(samples.address(), i),
-                  At(samples.thread(), i), At(samples.cpu(), i), At(samples.site(), i),
-                  At(samples.evidence(), i), At(samples.memory_node(), i),
-                  At(samples.latency_cycles(), i), At(samples.data_src(), i)});
+    profile_.raw_samples.push_back(RawSample{
+        samples.time(i), At(samples.ip(), i), At(samples.address(), i), At(samples.thread(), i),
+        At(samples.cpu(), i), At(samples.site(), i), At(samples.evidence(), i),
+        At(samples.memory_node(), i), At(samples.latency_cycles(), i), At(samples.data_src(), i)});
   }
 }
 

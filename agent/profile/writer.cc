@@ -194,7 +194,7 @@ bool ProfileWriter::AddSiteTotal(const SiteTotalData& total) {
 }
 
 bool ProfileWriter::EndTotals(const AccountingData& accounting, const OwnCostData& own_cost,
-                              const EconomyData& economy) {
+                              const EconomyData& economy, std::span<const EventTotalData> events) {
   {
     MessageWriter body(chunks_.body());
     {
@@ -208,6 +208,10 @@ bool ProfileWriter::EndTotals(const AccountingData& accounting, const OwnCostDat
     if (economy.any()) {
       MessageWriter message(body, field::Totals::kEconomy);
       EncodeEconomy(message, economy);
+    }
+    for (const EventTotalData& event : events) {
+      MessageWriter message(body, field::Totals::kEvent);
+      EncodeEventTotal(message, event);
     }
   }
   return CommitTotalsPart(false);

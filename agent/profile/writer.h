@@ -47,7 +47,7 @@ class ProfileWriter {
   bool AddThreadTotal(const ThreadTotalData& total);
   bool AddSiteTotal(const SiteTotalData& total);
   bool EndTotals(const AccountingData& accounting, const OwnCostData& own_cost,
-                 const EconomyData& economy = {});
+                 const EconomyData& economy = {}, std::span<const EventTotalData> events = {});
 
   // The sink has begun a new file: write everything again, the header first. Interned strings
   // keep their ids.

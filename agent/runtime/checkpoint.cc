@@ -6,6 +6,7 @@
 #include "agent/capture/stack_capture.h"
 #include "agent/capture/stack_trie.h"
 #include "agent/ledger/site_table.h"
+#include "agent/os/perf_attr_text.h"
 
 namespace memagent::runtime {
 namespace {
@@ -231,7 +232,28 @@ void Checkpoint::EndTotals(const SiteCounts& counts, aggregate::Accounting proce
   inputs.checkpoint_nanos = cpu_nanos_ + inputs.drain_cpu_nanos - cpu_begun_;
   const OwnCostRecord cost(inputs);
   cost.AttachTo(own);
-  writer_.EndTotals(process, own, economy);
+  WriteEventTotals(process, own, economy);
+}
+
+void Checkpoint::WriteEventTotals(const aggregate::Accounting& process,
+                                  const profile::OwnCostData& own,
+                                  const profile::EconomyData& economy) {
+  const EngineInUse& engine = from_.observation.engine();
+  const base::Vector<Observation::EventSum> sums = from_.observation.SumEvents();
+  base::Vector<base::String> attrs;
+  base::Vector<profile::EventTotalData> events;
+  attrs.reserve(sums.size());  // the records borrow from it
+  for (size_t i = 0; i < sums.size() && i < engine.rungs.size(); ++i) {
+    const capture::EventLadder& ladder = engine.plan->access[i];
+    if (engine.rungs[i] == ladder.size()) continue;  // it did not open
+    const capture::EventAttempt& attempt = ladder[engine.rungs[i]];
+    const EventCounts& counts = sums[i].counts;
+    attrs.push_back(os::PerfAttrText(attempt.attr));
+    events.push_back({attempt.event, attrs.back(), attempt.loss, sums[i].threads,
+                      counts.enabled_nanos, counts.running_nanos, counts.occurrences,
+                      counts.samples, counts.lost, counts.throttled});
+  }
+  writer_.EndTotals(process, own, economy, events);
 }
 
 void Checkpoint::WriteEvents() {

@@ -86,6 +86,8 @@ class Checkpoint {
                    const profile::EconomyData& economy);
   void EndTotals(const SiteCounts& counts, aggregate::Accounting process, profile::OwnCostData own,
                  const profile::EconomyData& economy);
+  void WriteEventTotals(const aggregate::Accounting& process, const profile::OwnCostData& own,
+                        const profile::EconomyData& economy);
   aggregate::Accounting WriteThreadTotals();
   void WriteSiteTotal(SiteId site, const SiteCount& counts);
   void WriteEvents();
@@ -105,7 +107,7 @@ class Checkpoint {
   bool rewriting_ = false;
   uint64_t compact_bytes_ = 0;  // size after the last rewrite or first checkpoint
   uint64_t checkpoints_ = 0;
-  uint64_t nanos_ = 0;      // of those before this one
+  uint64_t nanos_ = 0;  // of those before this one
   uint64_t cpu_nanos_ = 0;
   Nanos begun_ = 0;         // this one
   uint64_t cpu_begun_ = 0;  // by the clock of this thread's CPU time

@@ -131,7 +131,6 @@ bool WriteHeader(profile::ProfileWriter& writer, const SessionControl& control,
   base::Vector<profile::EngineData> engines =
       UnusedEngines(selection, engine, early.kernel.perf_event_paranoid);
   engines.push_back(UsedEngine(engine, skid, words));
-
   profile::HeaderData header;
   header.agent_version = kVersion;
   header.start_unix_nanos = started_unix;

@@ -289,6 +289,18 @@ void Observation::RefreshNames() {
   }
 }
 
+base::Vector<Observation::EventSum> Observation::SumEvents() const {
+  base::Vector<EventSum> sums;
+  for (const auto& [serial, summary] : summaries_) {
+    sums.resize(std::max(sums.size(), summary.events.size()));
+    for (size_t i = 0; i < summary.events.size(); ++i) {
+      sums[i].counts.Add(summary.events[i]);
+      if (summary.events[i].enabled_nanos != 0) ++sums[i].threads;
+    }
+  }
+  return sums;
+}
+
 void Observation::JitterPeriods(Nanos now) {
   if (now < next_jitter_) return;
   next_jitter_ = now + kJitterNanos;

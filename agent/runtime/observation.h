@@ -115,6 +115,12 @@ class Observation {
 
   const base::OrderedMap<uint32_t, ThreadSummary>& threads() const { return summaries_; }
   const EngineInUse& engine() const { return engine_; }
+  // Of each of the plan's events, over all threads; `threads` counts those in which it was open.
+  struct EventSum {
+    EventCounts counts;
+    uint64_t threads = 0;
+  };
+  base::Vector<EventSum> SumEvents() const;
   size_t living() const { return observers_.size(); }
 
  private:

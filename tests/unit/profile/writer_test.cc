@@ -289,6 +289,24 @@ TEST_F(WriterTest, WhatHardwareToldIsKept) {
             "code_latency_samples: 8 code_latency_cycles: 4000");
 }
 
+TEST_F(WriterTest, EventsAreThoseOfTheLastTotals) {
+  const std::array<EventTotalData, 2> events = {
+      EventTotalData{"cpu/mem-loads/", "type=4", "no physical address", 3, 100, 90, 80, 70, 6, 5},
+      EventTotalData{"cpu/mem-stores/", "type=4", "", 3, 100, 0, 0, 0, 0, 0}};
+  for (const size_t count : {size_t{1}, events.size()}) {
+    writer_.BeginTotals(50, true);
+    ASSERT_TRUE(
+        writer_.EndTotals(AccountingData{}, OwnCostData{}, {}, std::span(events).first(count)));
+  }
+  const Profile profile = Read();
+  ASSERT_EQ(profile.event_totals.size(), 2u);
+  EXPECT_EQ(profile.event_totals[0].ShortDebugString(),
+            "event: \"cpu/mem-loads/\" exact_attr: \"type=4\" loss: \"no physical address\" "
+            "threads: 3 enabled_nanos: 100 running_nanos: 90 occurrences: 80 samples: 70 lost: 6 "
+            "throttled: 5");
+  EXPECT_EQ(profile.event_totals[1].event(), "cpu/mem-stores/");
+}
+
 TEST_F(WriterTest, EstimatesKeepTheirVariances) {
   SiteTotalData total;
   total.site = 3;
