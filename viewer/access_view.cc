@@ -54,7 +54,29 @@ Testimony OfHardware(const DataSource& source) {
                                                                           : Testimony::kUnknown;
 }
 
+// Equal for kinds that say the same.
+uint64_t KeyOf(const AccessKindView& kind) {
+  const DataSource& source = kind.source;
+  uint64_t key = 0;
+  for (const uint64_t field :
+       {static_cast<uint64_t>(source.op), static_cast<uint64_t>(source.level),
+        static_cast<uint64_t>(source.locality), static_cast<uint64_t>(source.snoop),
+        static_cast<uint64_t>(source.tlb), static_cast<uint64_t>(kind.page)}) {
+    key = key << 8 | field;
+  }
+  return key << 16 | uint64_t{source.region} << 3 | uint64_t{source.locked} << 2 |
+         uint64_t{source.blocked_data} << 1 | uint64_t{source.blocked_address};
+}
+
 }  // namespace
+
+void AccessKindView::Add(const AccessKindView& other) {
+  source = other.source;
+  page = other.page;
+  hardware = other.hardware;
+  samples = SaturatingSum(samples, other.samples);
+  latency.Add(other.latency.samples, other.latency.cycles);
+}
 
 void LatencySum::Add(uint64_t more_samples, uint64_t more_cycles) {
   samples = SaturatingSum(samples, more_samples);
@@ -75,6 +97,7 @@ AccessView MakeAccessView(const memagent::v1::SiteTotal& total) {
     row.hardware = OfHardware(row.source);
     row.samples = kind.samples();
     row.latency.Add(kind.latency_samples(), kind.latency_cycles());
+    view.kinds[KeyOf(row)].Add(row);
     view.samples = SaturatingSum(view.samples, row.samples);
     view.latency.Add(row.latency.samples, row.latency.cycles);
     if (row.page == Testimony::kNear) view.near.Add(row.latency.samples, row.latency.cycles);
@@ -82,11 +105,7 @@ AccessView MakeAccessView(const memagent::v1::SiteTotal& total) {
     uint64_t& cell =
         view.witnesses[static_cast<size_t>(row.page)][static_cast<size_t>(row.hardware)];
     cell = SaturatingSum(cell, row.samples);
-    view.kinds.push_back(row);
   }
-  std::stable_sort(
-      view.kinds.begin(), view.kinds.end(),
-      [](const AccessKindView& a, const AccessKindView& b) { return a.samples > b.samples; });
   for (int i = 0; i < total.latency_samples_size(); ++i) {
     view.histogram.emplace_back(total.latency_floor_cycles(i), total.latency_samples(i));
   }
@@ -95,7 +114,7 @@ AccessView MakeAccessView(const memagent::v1::SiteTotal& total) {
 }
 
 void AccessView::Add(const AccessView& other) {
-  kinds.insert(kinds.end(), other.kinds.begin(), other.kinds.end());
+  for (const auto& [key, kind] : other.kinds) kinds[key].Add(kind);
   std::map<uint32_t, uint64_t> buckets(histogram.begin(), histogram.end());
   for (const auto& [floor, count] : other.histogram) {
     buckets[floor] = SaturatingSum(buckets[floor], count);
@@ -127,7 +146,7 @@ uint64_t AccessView::Agree() const { return SaturatingSum(witnesses[1][1], witne
 
 uint64_t AccessView::FromMemory() const {
   uint64_t sum = 0;
-  for (const AccessKindView& kind : kinds) {
+  for (const auto& [key, kind] : kinds) {
     if (IsMemory(kind.source.level)) sum = SaturatingSum(sum, kind.samples);
   }
   return sum;
@@ -135,7 +154,7 @@ uint64_t AccessView::FromMemory() const {
 
 uint64_t AccessView::FromFarMemory() const {
   uint64_t sum = 0;
-  for (const AccessKindView& kind : kinds) {
+  for (const auto& [key, kind] : kinds) {
     const Testimony where = kind.page == Testimony::kUnknown ? kind.hardware : kind.page;
     if (IsMemory(kind.source.level) && where == Testimony::kFar) {
       sum = SaturatingSum(sum, kind.samples);
@@ -146,7 +165,7 @@ uint64_t AccessView::FromFarMemory() const {
 
 uint64_t AccessView::WithOp(MemoryOp op) const {
   uint64_t sum = 0;
-  for (const AccessKindView& kind : kinds) {
+  for (const auto& [key, kind] : kinds) {
     if (kind.source.op == op) sum = SaturatingSum(sum, kind.samples);
   }
   return sum;
@@ -154,7 +173,7 @@ uint64_t AccessView::WithOp(MemoryOp op) const {
 
 uint64_t AccessView::Modified() const {
   uint64_t sum = 0;
-  for (const AccessKindView& kind : kinds) {
+  for (const auto& [key, kind] : kinds) {
     if (kind.source.snoop == Snoop::kModified) sum = SaturatingSum(sum, kind.samples);
   }
   return sum;

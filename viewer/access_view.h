@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -36,10 +37,13 @@ struct AccessKindView {
   Testimony hardware = Testimony::kUnknown;  // where the hardware says it was served
   uint64_t samples = 0;
   LatencySum latency;
+
+  // Of a kind that says the same; the first one makes it.
+  void Add(const AccessKindView& other);
 };
 
 struct AccessView {
-  std::vector<AccessKindView> kinds;                     // most samples first
+  std::map<uint64_t, AccessKindView> kinds;              // by a number made of what they say
   std::vector<std::pair<uint32_t, uint64_t>> histogram;  // by the bucket's lowest latency
   uint64_t samples = 0;                                  // that hardware told something of
   LatencySum latency;

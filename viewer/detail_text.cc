@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "viewer/access_text.h"
 #include "viewer/concat.h"
 #include "viewer/table.h"
 #include "viewer/text.h"
@@ -60,6 +61,9 @@ class Detail {
     AddFirstTouch();
     AddPages();
     AddCode();
+    for (auto& [label, items] : AccessLines(view_, site_.access, terminal_)) {
+      AddList(label, std::move(items));
+    }
     AddEvidence();
     AddAdvice();
     return std::move(text_);

@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 #include <span>
+#include <tuple>
 #include <utility>
 
 #include "agent/base/reasons.h"
@@ -116,6 +117,10 @@ class SiteBuilder {
     FillUses(source.total, site);
     FillCode(source.total, site);
     FillPages(source.total, site);
+    if (budget_.Take(kSmallRowBytes * static_cast<size_t>(source.total.kind_size() +
+                                                          source.total.latency_samples_size()))) {
+      site.access = MakeAccessView(source.total);
+    }
     return site;
   }
 
@@ -180,8 +185,14 @@ class SiteBuilder {
 
   void FillUses(const memagent::v1::SiteTotal& total, SiteView& site) const {
     for (int i = 0; i < total.cell_samples_size(); ++i) {
-      const Use use = {total.cell_thread(i), total.cell_cpu_node(i), total.cell_memory_node(i),
-                       total.cell_samples(i)};
+      Use use = {total.cell_thread(i),
+                 total.cell_cpu_node(i),
+                 total.cell_memory_node(i),
+                 total.cell_samples(i),
+                 {}};
+      if (total.cell_latency_samples_size() > 0) {
+        use.latency.Add(total.cell_latency_samples(i), total.cell_latency_cycles(i));
+      }
       if (use.IsLocated()) site.located_samples += use.samples;
       if (use.IsRemote()) site.remote_samples += use.samples;
       if (budget_.Take(kSmallRowBytes)) site.uses.push_back(use);
@@ -202,6 +213,9 @@ class SiteBuilder {
       row.where = where;
       row.samples += total.code_samples(i);
       row.remote_samples += total.code_remote_samples(i);
+      if (total.code_latency_samples_size() > 0) {
+        row.latency.Add(total.code_latency_samples(i), total.code_latency_cycles(i));
+      }
     }
     for (auto& [key, row] : rows) site.code.push_back(std::move(row));
     std::stable_sort(
@@ -238,10 +252,19 @@ double DesignEffect(const View& view) {
   return sum == 0 ? 1 : std::max(1.0, squares / sum);
 }
 
+AccessView SumOfSites(const View& view) {
+  AccessView sum;
+  for (const SiteView& site : view.sites) sum.Add(site.access);
+  return sum;
+}
+
 void RankSites(View& view) {
-  std::stable_sort(view.sites.begin(), view.sites.end(), [](const SiteView& a, const SiteView& b) {
-    return std::pair(a.samples, a.bytes_peak) > std::pair(b.samples, b.bytes_peak);
-  });
+  view.access = SumOfSites(view);
+  const auto weight = [](const SiteView& site) {
+    return std::tuple(site.access.latency.cycles, site.samples, site.bytes_peak);
+  };
+  std::stable_sort(view.sites.begin(), view.sites.end(),
+                   [&](const SiteView& a, const SiteView& b) { return weight(a) > weight(b); });
   const uint64_t whole = view.tally.MemorySamples();
   for (size_t i = 0; i < view.sites.size(); ++i) {
     SiteView& site = view.sites[i];

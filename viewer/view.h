@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "agent/profile/reader.h"
+#include "viewer/access_view.h"
 #include "viewer/statistics.h"
 
 namespace memagent::viewer {
@@ -65,6 +66,7 @@ struct Use {
   int32_t cpu_node = -1;
   int32_t memory_node = -1;
   uint64_t samples = 0;
+  LatencySum latency;
 
   bool IsLocated() const { return cpu_node >= 0 && memory_node >= 0; }
   bool IsRemote() const { return IsLocated() && cpu_node != memory_node; }
@@ -74,6 +76,7 @@ struct AccessingCode {
   CodeLine where;
   uint64_t samples = 0;
   uint64_t remote_samples = 0;
+  LatencySum latency;
 };
 
 struct FirstTouch {
@@ -130,6 +133,7 @@ struct SiteView {
   std::vector<FirstTouch> first_touch;  // most pages first
   std::vector<NodePages> pages;
   uint64_t pages_not_present = 0;
+  AccessView access;  // what hardware told
 
   double design_effect = 1;  // of its samples: the view's
 
@@ -175,9 +179,10 @@ struct View {
   uint64_t not_picked = 0;             // blocks left out by chance (sample_bytes=)
   uint64_t unpicked_frees = 0;         // frees of such
   std::vector<ThreadView> threads;
-  std::vector<SiteView> sites;  // most samples first
+  std::vector<SiteView> sites;  // most sampled latency first, where it is known, else most samples
   uint64_t located_samples = 0;
   uint64_t remote_samples = 0;
+  AccessView access;  // of all sites
   // Where a budget lowered the sampling rate, samples count for several: see WilsonInterval.
   double design_effect = 1;
   bool cut_short = false;  // rows were left out: see view_budget.h
@@ -185,6 +190,9 @@ struct View {
   Quality quality;
 
   bool HasRemote() const { return node_count > 1; }
+  // Whether hardware told where accesses were served, and how long they took.
+  bool HasSource() const { return access.samples > 0; }
+  bool HasLatency() const { return access.latency.samples > 0; }
   bool HasBudget() const { return profile.economy.budget_share() > 0; }
   // Whether counts of allocations are estimates.
   bool IsSampled() const { return profile.economy.largest_sample_bytes() > 1; }
