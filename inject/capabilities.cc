@@ -1,59 +1,35 @@
 #include "inject/capabilities.h"
 
-#include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 
-#include "agent/base/engine_names.h"
-#include "agent/capture/engine_errors.h"
-#include "agent/capture/event_selection.h"
+#include "agent/base/options.h"
 #include "agent/capture/skid_calibration.h"
 #include "agent/os/machine.h"
 #include "agent/os/page_nodes.h"
-#include "agent/os/perf_event.h"
 #include "agent/os/topology.h"
 #include "agent/os/zydis_library.h"
+#include "inject/engine_probe.h"
+#include "inject/surroundings.h"
 
 namespace memagent::inject {
 namespace {
 
-using capture::EventLadder;
-using capture::EventSelection;
-
 std::string Text(std::string_view view) { return std::string(view); }
 
-// Opens the events of a ladder in turn, as the agent does, until one is accepted.
-Finding TryLadder(const std::string& name, const EventLadder& ladder, int paranoid) {
-  Finding finding{name, false, "there is no event to try.", ""};
-  for (const capture::EventAttempt& attempt : ladder) {
-    perf_event_attr attr = attempt.attr;
-    const long fd = os::OpenPerfEvent(attr, {});
-    if (fd >= 0) {
-      close(static_cast<int>(fd));
-      const std::string loss = attempt.loss.empty() ? "" : " " + Text(attempt.loss);
-      return {name, true, Text(attempt.event) + " opens." + loss, ""};
-    }
-    const capture::EngineError error =
-        capture::ExplainEngineError(capture::EngineStep::kOpen, static_cast<int>(-fd), paranoid);
-    finding.detail = Text(attempt.event) + ": " + Text(error.name) + ": " + Text(error.meaning);
-    finding.remedy = Text(error.remedy);
+// Page faults, as the agent records them for first touch.
+Finding FirstTouchFinding(const capture::EngineFacts& facts, const capture::EventLadder& ladder) {
+  const EventFinding event = ProbeLadder(facts, EngineKind::kSoftware, ladder);
+  if (event.opens) {
+    const std::string lacks = event.lacks.empty() ? "" : " " + event.lacks;
+    return {"first_touch", true, event.event + " opens." + lacks, ""};
   }
-  return finding;
-}
-
-void AddEngines(const EventSelection& selection, int paranoid, Capabilities& result) {
-  for (const capture::EngineRefusal& refusal : selection.refusals) {
-    result.engines.push_back(
-        {Text(base::EngineName(refusal.engine)), false, Text(refusal.reason), Text(refusal.remedy)});
-  }
-  for (const capture::EnginePlan& plan : selection.plans) {
-    const Finding tried = TryLadder(Text(base::EngineName(plan.engine)), plan.access.front(), paranoid);
-    result.engines.push_back(tried);
-    if (!tried.usable || result.engine != "none") continue;
-    result.engine = tried.name;
-    result.engine_is_hardware = plan.engine != EngineKind::kSoftware;
-  }
+  if (event.refused.empty()) return {"first_touch", false, "There is no event to try.", ""};
+  const RefusedAttempt& last = event.refused.back();
+  return {"first_touch", false, last.event + ": " + last.cause, last.remedy};
 }
 
 Finding DecoderFinding() {
@@ -103,27 +79,94 @@ void AddNodes(const os::Topology& topology, Capabilities& result) {
     result.nodes.push_back(
         {static_cast<int>(node.id), Text(node.cpu_list), node.memory_total_bytes});
   }
+  result.distances.assign(topology.distances.begin(), topology.distances.end());
+}
+
+// Those that the agent knows to sample accesses; a core PMU does when it has the event for it.
+bool SamplesAccesses(const os::Pmu& pmu) {
+  return !pmu.name.starts_with("cpu") || pmu.FindEvent("mem-loads") != nullptr ||
+         pmu.FindField("profileme") != nullptr;
+}
+
+void AddPmus(const os::PmuFacts& facts, Capabilities& result) {
+  for (const base::String& name : facts.names) {
+    PmuFinding finding{Text(name), false, ""};
+    if (const os::Pmu* pmu = facts.Find(name)) {
+      finding.samples_accesses = SamplesAccesses(*pmu);
+      finding.cpus = Text(pmu->cpus);
+    }
+    result.pmus.push_back(std::move(finding));
+  }
+}
+
+uint64_t LimitOf(int resource) {
+  rlimit limit = {};
+  getrlimit(static_cast<__rlimit_resource>(resource), &limit);
+  return limit.rlim_cur == RLIM_INFINITY ? kUnlimited : limit.rlim_cur;
+}
+
+// Minor and major faults, and what the chosen engine opens.
+uint64_t DescriptorsPerThread(const std::vector<EngineFinding>& engines) {
+  uint64_t count = 2;
+  for (const EngineFinding& engine : engines) {
+    if (!engine.chosen) continue;
+    for (const EventFinding& event : engine.events) {
+      count += static_cast<uint64_t>(event.opens) + static_cast<uint64_t>(!event.leader.empty());
+    }
+  }
+  return count;
+}
+
+Budgets ReadBudgets(const Capabilities& result) {
+  BudgetInputs inputs;
+  inputs.descriptor_limit = LimitOf(RLIMIT_NOFILE);
+  inputs.memlock_limit_bytes = LimitOf(RLIMIT_MEMLOCK);
+  inputs.mlock_kib = result.mlock_kib;
+  inputs.online_cpus = static_cast<uint64_t>(std::max(sysconf(_SC_NPROCESSORS_ONLN), 1L));
+  inputs.page_bytes = os::PageBytes();
+  inputs.may_lock_all =
+      result.perf_event_paranoid < 0 || (result.rights.ipc_lock && !result.rights.user_namespace);
+  inputs.descriptors_per_thread = DescriptorsPerThread(result.engines);
+  inputs.ring_pages = base::Options().ring_pages;
+  return ComputeBudgets(inputs);
+}
+
+void AddKernel(const os::KernelSettings& kernel, Capabilities& result) {
+  result.perf_event_paranoid = kernel.perf_event_paranoid;
+  result.mlock_kib = kernel.mlock_kib;
+  result.max_sample_rate = kernel.max_sample_rate;
+  result.transparent_hugepage = Text(kernel.transparent_hugepage);
+  result.numa_balancing = kernel.numa_balancing;
+}
+
+void AddEngines(const capture::EngineFacts& facts, const capture::EventSelection& selection,
+                Capabilities& result) {
+  result.engines = ProbeEngines(facts, selection);
+  for (const EngineFinding& engine : result.engines) {
+    if (!engine.chosen) continue;
+    result.engine = engine.name;
+    result.engine_is_hardware = engine.name != "software";
+  }
 }
 
 }  // namespace
 
 Capabilities ProbeCapabilities() {
   Capabilities result;
+  result.system_calls = ProbeSystemCalls();
   const capture::EngineFacts facts = capture::ReadEngineFacts();
-  const os::KernelSettings& kernel = facts.kernel;
   const os::Machine machine = os::ReadMachine(facts.cpu);
   result.cpu = Text(machine.cpu.model_name);
   result.kernel = Text(machine.kernel_release);
   result.hypervisor = Text(machine.hypervisor);
-  result.perf_event_paranoid = kernel.perf_event_paranoid;
-  result.mlock_kib = kernel.mlock_kib;
-  result.max_sample_rate = kernel.max_sample_rate;
+  AddKernel(facts.kernel, result);
   AddNodes(os::ReadTopology(), result);
-  const EventSelection selection =
-      capture::SelectEvents(facts, capture::EventRequest());
-  AddEngines(selection, kernel.perf_event_paranoid, result);
-  result.features.push_back(
-      TryLadder("first_touch", selection.minor_faults, kernel.perf_event_paranoid));
+  AddPmus(facts.pmus, result);
+  result.rights = ReadRights(facts.privileges);
+  const capture::EventSelection selection = capture::SelectEvents(facts, {});
+  AddEngines(facts, selection, result);
+  result.budgets = ReadBudgets(result);
+  result.features.push_back(FirstTouchFinding(facts, selection.minor_faults));
   result.features.push_back(DecoderFinding());
   result.features.push_back(SkidFinding());
   result.features.push_back(PageNodesFinding());
