@@ -10,6 +10,18 @@ __extension__ using Wide = unsigned __int128;
 
 constexpr uint64_t kSpreadDivisor = 16;
 
+// The outermost multiples of the granule that a rule allows.
+struct Bounds {
+  uint64_t lowest = 0;
+  uint64_t highest = 0;
+};
+
+Bounds BoundsOf(const PeriodGrid& grid) {
+  const uint64_t granule = grid.granule;
+  const uint64_t highest = std::min(grid.maximum, kLargestPeriod) / granule * granule;
+  return {std::min((grid.minimum + granule - 1) / granule * granule, highest), highest};
+}
+
 }  // namespace
 
 uint64_t ScaledPeriod(uint64_t nominal, uint64_t factor) {
@@ -17,10 +29,14 @@ uint64_t ScaledPeriod(uint64_t nominal, uint64_t factor) {
   return product > kLargestPeriod ? kLargestPeriod : static_cast<uint64_t>(product);
 }
 
-uint64_t JitteredPeriod(uint64_t nominal, const PeriodRule& rule, uint64_t random) {
-  const uint64_t granule = rule.granule;
-  const uint64_t highest = std::min(rule.maximum, kLargestPeriod) / granule * granule;
-  const uint64_t lowest = std::min((rule.minimum + granule - 1) / granule * granule, highest);
+uint64_t AllowedPeriod(uint64_t nominal, const PeriodGrid& grid) {
+  const auto [lowest, highest] = BoundsOf(grid);
+  return std::clamp(nominal / grid.granule * grid.granule, lowest, highest);
+}
+
+uint64_t JitteredPeriod(uint64_t nominal, const PeriodGrid& grid, uint64_t random) {
+  const uint64_t granule = grid.granule;
+  const auto [lowest, highest] = BoundsOf(grid);
   const uint64_t center = std::clamp(nominal, lowest, highest);
   const uint64_t spread = std::min({center / kSpreadDivisor, center - lowest, highest - center});
   // The upper half of the product is uniform over the spread; the lower half is random as well, for

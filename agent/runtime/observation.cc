@@ -310,7 +310,7 @@ void Observation::JitterPeriods(Nanos now) {
 void Observation::MovePeriod(ThreadObserver& observer) {
   random_ = random_ * 6364136223846793005ull + 1442695040888963407ull;  // Knuth's MMIX generator
   if (engine_.plan == nullptr) return;
-  observer.SetPeriod(*engine_.plan, period_factor_, random_ >> 33);
+  observer.SetPeriod(*engine_.plan, period_factor_, random_);
 }
 
 void Observation::SetPeriodFactor(uint32_t factor) {

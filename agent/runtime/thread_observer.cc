@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "agent/base/syscall.h"
+#include "agent/capture/period_jitter.h"
 #include "agent/os/machine.h"
 
 namespace memagent::runtime {
@@ -22,6 +23,16 @@ constexpr uint64_t kFaultsPerSecond = 4000;
 constexpr std::array<uint64_t, 6> kFaultPeriods = {1, 3, 7, 13, 29, 61};
 
 }  // namespace
+
+uint64_t NextPeriod(const capture::EnginePlan& plan, uint32_t factor, uint64_t random) {
+  const capture::PeriodGrid grid = {
+      .granule = plan.period_step,
+      .minimum = plan.shortest_period,
+      .maximum = plan.uses_aux ? capture::kSpePeriods.maximum : capture::kLargestPeriod};
+  const uint64_t nominal = capture::ScaledPeriod(plan.period, factor);
+  return plan.varies_itself ? capture::AllowedPeriod(nominal, grid)
+                            : capture::JitteredPeriod(nominal, grid, random);
+}
 
 bool ThreadObserver::any_access() const {
   return std::any_of(accesses_.begin(), accesses_.end(),
@@ -211,10 +222,7 @@ void ThreadObserver::AdaptFaultPeriod(uint64_t tick_nanos) {
 }
 
 void ThreadObserver::SetPeriod(const capture::EnginePlan& plan, uint32_t factor, uint64_t random) {
-  const uint64_t nominal = plan.period * factor;
-  const uint64_t span = plan.varies_itself ? 0 : nominal / 8;  // -1/16 .. +1/16
-  uint64_t period = nominal - span / 2 + (span == 0 ? 0 : random % span);
-  period = std::max(period - period % plan.period_step, plan.shortest_period);
+  const uint64_t period = NextPeriod(plan, factor, random);
   for (const ObservedEvent& event : accesses_) {
     if (event.open() && os::SetPerfPeriod(event.fd(), period) == 0) period_factor_ = factor;
   }

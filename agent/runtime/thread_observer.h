@@ -48,6 +48,10 @@ struct ObserverContext {
   decode::IbsProcessor processor;
 };
 
+// The period of the next interval, from 64 random bits: the plan's times `factor`, varied so that
+// it can't lock onto a loop (capture/period_jitter.h), unless the hardware does that.
+uint64_t NextPeriod(const capture::EnginePlan& plan, uint32_t factor, uint64_t random);
+
 class ThreadObserver {
  public:
   ThreadObserver(ledger::ThreadRecord* record, ObserverContext& context)
@@ -76,8 +80,7 @@ class ThreadObserver {
   // are many; does nothing when the period was given.
   void AdaptFaultPeriod(uint64_t tick_nanos);
 
-  // A fixed interval can lock onto a loop: the next period is the nominal one +-1/16, times
-  // `factor`; a sample read from then on stands for that many.
+  // Moves every access event to NextPeriod; a sample read from then on stands for `factor` ones.
   void SetPeriod(const capture::EnginePlan& plan, uint32_t factor, uint64_t random);
 
   // Asks the kernel whether the thread has ended. What it left in its rings is still to be read.

@@ -11,7 +11,7 @@
 namespace memagent::capture {
 namespace {
 
-constexpr PeriodRule kAny;
+constexpr PeriodGrid kAny;
 
 struct Drawn {
   uint64_t least = UINT64_MAX;
@@ -20,7 +20,7 @@ struct Drawn {
   std::set<uint64_t> values;  // the first hundred or so
 };
 
-Drawn Draw(uint64_t nominal, const PeriodRule& rule, int count = 100'000) {
+Drawn Draw(uint64_t nominal, const PeriodGrid& rule, int count = 100'000) {
   std::mt19937_64 random(12345);
   Drawn drawn;
   for (int i = 0; i < count; ++i) {
@@ -36,7 +36,7 @@ Drawn Draw(uint64_t nominal, const PeriodRule& rule, int count = 100'000) {
 }
 
 // How far the mean of the draws may be off by chance: 5 standard errors of a uniform spread.
-long double Tolerance(uint64_t nominal, const PeriodRule& rule, int count = 100'000) {
+long double Tolerance(uint64_t nominal, const PeriodGrid& rule, int count = 100'000) {
   const long double width = static_cast<long double>(nominal) / 8 + 2.0L * rule.granule;
   return 5 * width / std::sqrt(12.0L * count) + 1e-9L;
 }
@@ -68,7 +68,7 @@ TEST(PeriodJitter, MeanIsTheNominalPeriodForEveryEngine) {
   const uint64_t nominals[] = {256,         1000,        1024,       4001,
                                65'536,      100'003,     1'000'000,  0x7fff'fff0,
                                0xdead'beef, 0xe000'0000, 123'456'789};
-  for (const PeriodRule& rule : {kAny, kIbsPeriods, kSpePeriods}) {
+  for (const PeriodGrid& rule : {kAny, kIbsPeriods, kSpePeriods}) {
     for (const uint64_t nominal : nominals) {
       const Drawn drawn = Draw(nominal, rule);
       EXPECT_NEAR(static_cast<double>(drawn.mean - static_cast<long double>(nominal)), 0,
@@ -85,7 +85,7 @@ TEST(PeriodJitter, MeanIsTheNominalPeriodForEveryEngine) {
 TEST(PeriodJitter, LargestPeriodsDoNotOverflow) {
   const uint64_t nominals[] = {kLargestPeriod / 17 * 16, kLargestPeriod - 1000, kLargestPeriod,
                                uint64_t{1} << 62};
-  for (const PeriodRule& rule : {kAny, kIbsPeriods}) {
+  for (const PeriodGrid& rule : {kAny, kIbsPeriods}) {
     for (const uint64_t nominal : nominals) {
       const Drawn drawn = Draw(nominal, rule);
       EXPECT_LE(drawn.most, kLargestPeriod);
@@ -127,12 +127,22 @@ TEST(PeriodJitter, PeriodBeyondABoundBecomesTheBound) {
 }
 
 TEST(PeriodJitter, BoundsThatAreNoMultiplesAreRoundedInwards) {
-  const PeriodRule rule = {.granule = 256, .minimum = 1000, .maximum = 1300};
+  const PeriodGrid rule = {.granule = 256, .minimum = 1000, .maximum = 1300};
   for (const uint64_t nominal : {0, 1000, 1100, 1200, 5000}) {
     const Drawn drawn = Draw(nominal, rule, 1000);
     EXPECT_GE(drawn.least, 1024u);
     EXPECT_LE(drawn.most, 1280u);
   }
+}
+
+TEST(AllowedPeriod, IsTheNextMultipleBelowOrTheBound) {
+  EXPECT_EQ(AllowedPeriod(1000, kAny), 1000u);
+  EXPECT_EQ(AllowedPeriod(0x100f, kIbsPeriods), 0x1000u);
+  EXPECT_EQ(AllowedPeriod(0x95, kIbsPeriods), 0x90u);
+  EXPECT_EQ(AllowedPeriod(0, kIbsPeriods), 0x90u);
+  EXPECT_EQ(AllowedPeriod(300, kSpePeriods), 256u);
+  EXPECT_EQ(AllowedPeriod(UINT64_MAX, kSpePeriods), 0xffff'ff00u);
+  EXPECT_EQ(AllowedPeriod(UINT64_MAX, kAny), kLargestPeriod);
 }
 
 TEST(ScaledPeriod, SaturatesAtTheLargest) {
