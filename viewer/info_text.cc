@@ -68,11 +68,11 @@ class Info {
     Line("command", CommandLineText(view_, terminal_));
     Line("executable", Safe(process.executable()));
     Line("in folder", Safe(process.working_directory()));
-    Line("process", Concat(process.pid(), ", child of ", process.parent_pid(),
-                           process.host().empty() ? "" : ", on ", Safe(process.host()),
-                           process.forked_without_exec()
-                               ? ", forked: blocks made before that are inherited"
-                               : ""));
+    Line("process",
+         Concat(process.pid(), ", child of ", process.parent_pid(),
+                process.host().empty() ? "" : ", on ", Safe(process.host()),
+                process.forked_without_exec() ? ", forked: blocks made before that are inherited"
+                                              : ""));
     Line("started", UtcTime(header_.start_unix_nanos()));
     Line("profiled for", HumanDuration(view_.wall_nanos));
     Line("ended", view_.profile.footer ? Concat("by ", Safe(view_.profile.footer->how()))
@@ -112,9 +112,28 @@ class Info {
   void AddEngines() {
     Section("Measured with");
     for (const auto& engine : header_.engines()) AddEngine(engine);
+    for (const auto& event : view_.profile.event_totals) AddEvent(event);
     if (header_.engines_size() == 0) Line("engine", "none recorded");
     Line("options", Safe(header_.options()));
     Line("agent", Safe(header_.agent_version()));
+  }
+
+  void AddEvent(const memagent::v1::EventTotal& event) {
+    std::string text =
+        Concat(Safe(event.event()), " ", RanText(event), " in ", Plural(event.threads(), "thread"),
+               ", ", Plural(event.samples(), "record"));
+    if (event.lost() > 0) Append(text, ", ", GroupedCount(event.lost()), " lost");
+    if (event.throttled() > 0) Append(text, ", throttled ", Plural(event.throttled(), "time"));
+    Line("event", text);
+    if (!event.loss().empty()) Line("", Safe(event.loss()));
+  }
+
+  static std::string RanText(const memagent::v1::EventTotal& event) {
+    if (IsSilent(event)) return "never ran";
+    const double ran = Share(event.running_nanos(), event.enabled_nanos());
+    return event.running_nanos() >= event.enabled_nanos()
+               ? "ran"
+               : Concat("ran ", Percent(ran), " of the time");
   }
 
   void AddEngine(const memagent::v1::Engine& engine) {

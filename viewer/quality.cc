@@ -32,6 +32,7 @@ class Judge {
   Quality Run() {
     JudgeAmount();
     JudgeLosses();
+    JudgeEvents();
     JudgeThreads();
     JudgeFile();
     return std::move(quality_);
@@ -72,6 +73,27 @@ class Judge {
     }
   }
 
+  void JudgeEvents() {
+    for (const auto& event : view_.profile.event_totals) {
+      const std::string name = Printable(event.event(), Charset::kAscii);
+      if (IsSilent(event)) {
+        Complain(Word::kPoor, Concat("The event ", name,
+                                     " was open and never ran, so it measured nothing: stop other "
+                                     "profilers and the NMI watchdog (kernel.nmi_watchdog=0)."));
+      } else if (event.enabled_nanos() > 0 &&
+                 Share(event.running_nanos(), event.enabled_nanos()) < kFairMultiplexed) {
+        Complain(Word::kFair, Concat("The event ", name, " ran only ",
+                                     Percent(Share(event.running_nanos(), event.enabled_nanos())),
+                                     " of the time: stop other profilers."));
+      }
+      if (event.throttled() > 0) {
+        Complain(Word::kFair,
+                 Concat("The kernel stopped ", name, " ", Plural(event.throttled(), "time"),
+                        " until the next tick, since it sampled too fast: lower rate="));
+      }
+    }
+  }
+
   void JudgeThreads() {
     uint64_t enabled = 0;
     uint64_t running = 0;
@@ -81,7 +103,9 @@ class Judge {
       running += thread.time_running_nanos;
       if (!thread.not_sampled.empty()) ++not_sampled;
     }
-    if (enabled > 0 && Share(running, enabled) < kFairMultiplexed) {
+    // Profiles of newer agents tell it event by event.
+    if (view_.profile.event_totals.empty() && enabled > 0 &&
+        Share(running, enabled) < kFairMultiplexed) {
       Complain(Word::kFair, Concat("The events ran only ", Percent(Share(running, enabled)),
                                    " of the time: stop other profilers."));
     }

@@ -1,7 +1,8 @@
 #include "viewer/report_json.h"
 
+#include "viewer/access_json.h"
 #include "viewer/concat.h"
-#include "viewer/own_cost_text.h"
+#include "viewer/own_cost_json.h"
 #include "viewer/quality.h"
 
 namespace memagent::viewer {
@@ -89,55 +90,6 @@ Json EnginesJson(const View& view) {
   return json;
 }
 
-Json CostPartsJson(const memagent::v1::OwnCost& cost) {
-  Json json = Json::array();
-  for (const auto& part : cost.part()) {
-    json.push_back({{"what", part.what()},
-                    {"inside", part.inside()},
-                    {"basis", CostBasisWord(part.basis())},
-                    {"count", part.count()},
-                    {"samples", part.samples()},
-                    {"mean_ns", static_cast<double>(part.mean_picos()) / 1000},
-                    {"total_ns", part.total_nanos()},
-                    {"error_ns", part.error_nanos()}});
-  }
-  return json;
-}
-
-Json HeldMemoryJson(const memagent::v1::OwnCost& cost) {
-  Json json = Json::array();
-  for (const auto& held : cost.held()) {
-    json.push_back({{"what", held.what()},
-                    {"mapped_bytes", held.mapped_bytes()},
-                    {"resident_bytes", held.resident_bytes()}});
-  }
-  return json;
-}
-
-Json OwnCostJson(const View& view) {
-  const memagent::v1::OwnCost& cost = view.profile.own_cost;
-  return {{"drain_cpu_ns", cost.drain_cpu_nanos()},
-          {"hook_ns", view.HookNanos()},
-          {"bytes_mapped", cost.bytes_mapped()},
-          {"allocations_tracked", cost.allocations_tracked()},
-          {"live_blocks", cost.live_blocks()},
-          {"stacks", cost.stacks()},
-          {"stack_cache_hits", cost.stack_cache_hits()},
-          {"stack_cache_misses", cost.stack_cache_misses()},
-          {"checkpoints", cost.checkpoints()},
-          {"checkpoint_ns", cost.checkpoint_nanos()},
-          {"page_node_rung", cost.page_node_rung()},
-          {"clock_error_ns", cost.clock_error_nanos()},
-          {"profile_bytes", cost.profile_bytes()},
-          {"profile_rewrites", cost.profile_rewrites()},
-          {"process_cpu_ns", cost.process_cpu_nanos()},
-          {"estimated_ns", cost.estimated_nanos()},
-          {"estimated_error_ns", cost.estimated_error_nanos()},
-          {"share", OwnCostShare(cost)},
-          {"parts", CostPartsJson(cost)},
-          {"held", HeldMemoryJson(cost)}};
-}
-
 Json EventsJson(const View& view) {
   constexpr const char* kSeverities[] = {"info", "warning", "error"};
   Json json = Json::array();
@@ -203,10 +155,12 @@ Json FirstTouchJson(const View& view, const SiteView& site) {
 Json UsesJson(const SiteView& site) {
   Json json = Json::array();
   for (const Use& use : site.uses) {
-    json.push_back({{"thread", use.thread},
-                    {"cpu_node", use.cpu_node},
-                    {"memory_node", use.memory_node},
-                    {"samples", use.samples}});
+    Json row = {{"thread", use.thread},
+                {"cpu_node", use.cpu_node},
+                {"memory_node", use.memory_node},
+                {"samples", use.samples}};
+    if (use.latency.samples > 0) row["latency"] = LatencyJson(use.latency);
+    json.push_back(std::move(row));
   }
   return json;
 }
@@ -217,6 +171,7 @@ Json CodeJson(const SiteView& site) {
     Json row = CodeLineJson(code.where);
     row["samples"] = code.samples;
     row["remote_samples"] = code.remote_samples;
+    if (code.latency.samples > 0) row["latency"] = LatencyJson(code.latency);
     json.push_back(std::move(row));
   }
   return json;
@@ -309,6 +264,7 @@ Json SiteJson(const View& view, const SiteView& site) {
   json["uses"] = UsesJson(site);
   json["code"] = CodeJson(site);
   json["pages"] = PagesJson(site);
+  json["access"] = AccessJson(view, site.access);
   return json;
 }
 
@@ -363,6 +319,8 @@ Json SummaryJson(const View& view) {
   json["machine"] = MachineJson(view);
   json["nodes"] = NodesJson(view);
   json["engines"] = EnginesJson(view);
+  json["event_totals"] = EventTotalsJson(view);
+  json["access"] = AccessJson(view, view.access);
   json["options"] = view.profile.header.options();
   json["agent_version"] = view.profile.header.agent_version();
   json["faults"] = FaultsJson(view);

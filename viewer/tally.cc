@@ -55,6 +55,12 @@ uint64_t View::HookNanos() const {
   return __builtin_mul_overflow(tally.InAgent(), engine_record->period(), &nanos) ? 0 : nanos;
 }
 
+// Less than a tick may pass before hardware is free: only after a while it is no accident.
+bool IsSilent(const memagent::v1::EventTotal& event) {
+  constexpr uint64_t kLongEnoughNanos = 100'000'000;  // facts: perf_abi 8.1
+  return event.running_nanos() == 0 && event.enabled_nanos() >= kLongEnoughNanos;
+}
+
 std::string View::ThreadName(uint32_t id) const {
   for (const ThreadView& thread : threads) {
     if (thread.id == id) return thread.name;

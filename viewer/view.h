@@ -203,6 +203,9 @@ struct View {
   std::string ThreadName(uint32_t id) const;
 };
 
+// Opened, and never given the hardware: it measured nothing, which is not the same as nothing there.
+bool IsSilent(const memagent::v1::EventTotal& event);
+
 // The view must be able to name every kind; used in JSON, too.
 std::string KindWord(memagent::v1::RegionKind kind);
 std::string EngineWord(memagent::v1::Engine::Kind kind);
