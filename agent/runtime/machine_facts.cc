@@ -1,5 +1,6 @@
 #include "agent/runtime/machine_facts.h"
 
+#include "agent/base/engine_names.h"
 #include "agent/base/syscall.h"
 #include "agent/os/file.h"
 #include "agent/os/perf_attr_text.h"
@@ -27,14 +28,6 @@ ProcessFacts ReadProcess() {
   return process;
 }
 
-EngineKind WantedEngine(std::string_view name) {
-  if (name == "ibs") return EngineKind::kIbs;
-  if (name == "pebs") return EngineKind::kPebs;
-  if (name == "spe") return EngineKind::kSpe;
-  if (name == "software") return EngineKind::kSoftware;
-  return EngineKind::kNone;
-}
-
 profile::EngineData RefusedEngine(const capture::EngineRefusal& refusal) {
   profile::EngineData data;
   data.kind = refusal.engine;
@@ -43,10 +36,15 @@ profile::EngineData RefusedEngine(const capture::EngineRefusal& refusal) {
   return data;
 }
 
-// An engine that could not be opened.
-profile::EngineData FailedEngine(const EngineFailure& failure, int paranoid) {
-  const capture::EngineError why =
-      capture::ExplainEngineError(failure.step, failure.error, paranoid);
+// An engine that could not be opened: the errno is that of the last rung.
+profile::EngineData FailedEngine(const EngineFailure& failure, const EarlyFacts& early,
+                                 const capture::EventSelection& selection) {
+  capture::EventAttempt last;
+  const capture::EnginePlan* plan = capture::FindPlan(selection, failure.engine);
+  if (plan != nullptr) last = plan->access.back().back();
+  last.scope = capture::EventScope::kThread;  // others are not tried
+  const capture::EngineError why = capture::ExplainEngineError(
+      failure.step, failure.error, capture::ContextOf(early, failure.engine, last));
   profile::EngineData data;
   data.kind = failure.engine;
   data.refused = why.meaning;
@@ -67,7 +65,9 @@ profile::EngineData UsedEngine(const EngineInUse& engine, const capture::SkidCal
   data.period_unit = engine.plan->period_unit;
   const bool hardware = engine.plan->engine != EngineKind::kSoftware;
   if (!hardware) data.rate_hz = 1e9 / static_cast<double>(engine.plan->period);
-  data.knows_latency = data.knows_data_source = data.knows_loads_and_stores = hardware;
+  // ProfileMe names no data.
+  const bool knows_access = hardware && engine.plan->engine != EngineKind::kProfileMe;
+  data.knows_latency = data.knows_data_source = data.knows_loads_and_stores = knows_access;
   data.exact_attr = words;
   data.skid_ticks_on_next = skid.ticks_on_next;
   data.skid_ticks_total = skid.ticks_total;
@@ -75,13 +75,14 @@ profile::EngineData UsedEngine(const EngineInUse& engine, const capture::SkidCal
 }
 
 base::Vector<profile::EngineData> UnusedEngines(const capture::EventSelection& selection,
-                                                const EngineInUse& engine, int paranoid) {
+                                                const EngineInUse& engine,
+                                                const EarlyFacts& early) {
   base::Vector<profile::EngineData> engines;
   for (const capture::EngineRefusal& refusal : selection.refusals) {
     engines.push_back(RefusedEngine(refusal));
   }
   for (const EngineFailure& failure : engine.failures) {
-    engines.push_back(FailedEngine(failure, paranoid));
+    engines.push_back(FailedEngine(failure, early, selection));
   }
   return engines;
 }
@@ -110,10 +111,12 @@ LateFacts ReadLateFacts(const EarlyFacts& early) {
 capture::EventSelection Select(const EarlyFacts& facts, const base::Options& options) {
   capture::EventRequest request;
   request.automatic = options.engine.view() == "auto";
-  request.engine = WantedEngine(options.engine.view());
+  request.engine = base::EngineNamed(options.engine.view());
   request.rate_hz = options.rate;
   request.period = options.period;
   request.fault_period = options.fault_period;
+  request.latency_cycles = options.ldlat;
+  request.l3_miss_only = options.l3_miss_only;
   return capture::SelectEvents(facts, request);
 }
 
@@ -128,8 +131,7 @@ bool WriteHeader(profile::ProfileWriter& writer, const SessionControl& control,
                                            late.process.arguments.end());
   base::String words;
   if (engine.access != nullptr) words = os::PerfAttrText(engine.access->attr);
-  base::Vector<profile::EngineData> engines =
-      UnusedEngines(selection, engine, early.kernel.perf_event_paranoid);
+  base::Vector<profile::EngineData> engines = UnusedEngines(selection, engine, early);
   engines.push_back(UsedEngine(engine, skid, words));
   profile::HeaderData header;
   header.agent_version = kVersion;
