@@ -48,13 +48,15 @@ bool CanSample(const os::Pmu& pmu) {
 }
 
 // Counts beside the loads, as their group's leader; it takes no samples. It is enabled from the
-// start, so that enabling the loads is enough.
+// start, so that enabling the loads is enough. A group has one clock: else EINVAL.
 void AddLeader(const os::Pmu& pmu, EventAttempt& attempt) {
   attempt.leader = os::NewPerfAttr(pmu.type, 0);
   if (!os::SetPmuEvent(pmu, "mem-loads-aux", attempt.leader)) return;
   attempt.leader.disabled = 0;
   attempt.leader.exclude_kernel = 1;
   attempt.leader.exclude_guest = 1;
+  attempt.leader.use_clockid = attempt.attr.use_clockid;
+  attempt.leader.clockid = attempt.attr.clockid;
   attempt.has_leader = true;
 }
 
