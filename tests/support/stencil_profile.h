@@ -158,7 +158,54 @@ inline void FillOwnCost(memagent::v1::OwnCost& cost) {
   held.set_resident_bytes(2 << 20);
 }
 
-inline std::string StencilBytes(int nodes) {
+// What hardware told of a site: `samples` accesses of one kind that took `cycles` each.
+inline void AddKind(v1::SiteTotal& total, v1::AccessKind::Op op, v1::AccessKind::Level level,
+                    v1::AccessKind::Locality locality, v1::AccessKind::Page page, uint64_t samples,
+                    uint64_t cycles) {
+  v1::AccessKind& kind = *total.add_kind();
+  kind.set_op(op);
+  kind.set_level(level);
+  kind.set_locality(locality);
+  kind.set_page(page);
+  kind.set_samples(samples);
+  if (cycles == 0) return;
+  kind.set_latency_samples(samples);
+  kind.set_latency_cycles(samples * cycles);
+  total.add_latency_floor_cycles(static_cast<uint32_t>(cycles));
+  total.add_latency_samples(samples);
+}
+
+// The grid's far half is slow, the cells come from near; one page was moved while it was read.
+inline void FillHardware(ProfileBuilder& b, v1::SiteTotal& grid, v1::SiteTotal& cells) {
+  using Kind = v1::AccessKind;
+  v1::Engine& ibs = *b.header().mutable_engines(0);
+  ibs.set_in_use(true);
+  ibs.set_event("ibs_op/cnt_ctl=1,swfilt=1/");
+  ibs.set_period(640'000);
+  ibs.set_period_unit("ops");
+  ibs.set_knows_latency(true);
+  ibs.set_knows_data_source(true);
+  ibs.set_knows_loads_and_stores(true);
+  ibs.clear_refused();
+  ibs.clear_refused_errno();
+  ibs.clear_remedy();
+  b.header().mutable_engines(1)->set_in_use(false);
+  AddKind(grid, Kind::LOAD, Kind::DRAM, Kind::OTHER_NODE, Kind::PAGE_OTHER_NODE, 3380, 320);
+  AddKind(grid, Kind::LOAD, Kind::DRAM, Kind::SAME_NODE, Kind::PAGE_SAME_NODE, 2500, 112);
+  AddKind(grid, Kind::LOAD, Kind::DRAM, Kind::SAME_NODE, Kind::PAGE_OTHER_NODE, 20, 112);
+  AddKind(grid, Kind::STORE, Kind::L1, Kind::SAME_CORE, Kind::PAGE_SAME_NODE, 900, 0);
+  AddKind(cells, Kind::LOAD, Kind::L3, Kind::SAME_NODE, Kind::PAGE_SAME_NODE, 1800, 48);
+  AddKind(cells, Kind::LOAD, Kind::DRAM, Kind::SAME_NODE, Kind::PAGE_SAME_NODE, 200, 112);
+  v1::EventTotal& event = *b.totals().add_event();
+  event.set_event(ibs.event());
+  event.set_threads(4);
+  event.set_enabled_nanos(16'000'000'000);
+  event.set_running_nanos(16'000'000'000);
+  event.set_samples(9962);
+  event.set_lost(3);
+}
+
+inline std::string StencilBytes(int nodes, bool hardware = false) {
   ProfileBuilder b;
   FillHeader(b, nodes);
   const uint32_t app = b.Module("/opt/demo/stencil");
@@ -205,6 +252,8 @@ inline std::string StencilBytes(int nodes) {
     const uint32_t small = b.Frame(app, 0x5000 + 16u * static_cast<uint32_t>(i), "make_node");
     SetMemory(b.SiteTotal(b.Site(v1::HEAP, b.Stack({small, main}))), 10, 5, 640, 320, 320);
   }
+
+  if (hardware) FillHardware(b, t1, t2);
 
   v1::Accounting& all = *b.totals().mutable_accounting();
   all.set_samples_seen(9962);

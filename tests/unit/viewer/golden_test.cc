@@ -36,8 +36,9 @@ void ExpectGolden(const std::string& text, const std::string& name) {
   EXPECT_EQ(text, golden.str()) << path;
 }
 
-std::string Report(int nodes, const Terminal& terminal) {
-  return ReportText(ViewOf(StencilBytes(nodes)), {"", false, 4, "stencil.4711.memagent"}, terminal);
+std::string Report(int nodes, const Terminal& terminal, bool hardware = false) {
+  return ReportText(ViewOf(StencilBytes(nodes, hardware)), {"", false, 4, "stencil.4711.memagent"},
+                    terminal);
 }
 
 TEST(Golden, ReportOfOneNodeAt80Columns) {
@@ -54,6 +55,14 @@ TEST(Golden, ReportOfTwoNodesAt80Columns) {
 
 TEST(Golden, ReportOfTwoNodesAt120Columns) {
   ExpectGolden(Report(2, Columns(120)), "report_two_nodes_120.txt");
+}
+
+TEST(Golden, ReportOfHardwareAt80Columns) {
+  ExpectGolden(Report(2, Columns(80), true), "report_hardware_80.txt");
+}
+
+TEST(Golden, ReportOfHardwareAt120Columns) {
+  ExpectGolden(Report(2, Columns(120), true), "report_hardware_120.txt");
 }
 
 TEST(Golden, ReportInAsciiAt80Columns) {
