@@ -35,7 +35,6 @@ struct EventFinding {
   std::string event;               // the attempt that opened, else the first
   std::string attr;                // exactly as it was opened
   std::string leader;              // attr of the group's leader, "" for none
-  bool whole_cpus = false;         // opened for CPUs, not for threads
   std::vector<std::string> gives;  // "data address", "latency", ...
   std::string lacks;               // against the engine's best, sentences
   std::string ran;                 // "yes", "no" (opened, and never scheduled), "not tried"

@@ -35,7 +35,6 @@ Json EventJson(const EventFinding& event) {
           {"opens", event.opens},
           {"attr", event.attr},
           {"leader_attr", event.leader},
-          {"whole_cpus", event.whole_cpus},
           {"gives", event.gives},
           {"lacks", event.lacks},
           {"ran", event.ran},

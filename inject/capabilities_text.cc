@@ -161,8 +161,8 @@ void AppendEvent(const EventFinding& event, std::set<std::string>& told, std::st
     AppendRow("", event.event + ": does not open", out);
   } else {
     AppendRow("",
-              event.event + (event.whole_cpus ? " on each CPU" : "") + " gives " +
-                  Joined(event.gives, "nothing") + (event.ran == "no" ? "; it never ran" : ""),
+              event.event + " gives " + Joined(event.gives, "nothing") +
+                  (event.ran == "no" ? "; it never ran" : ""),
               out);
     if (!event.lacks.empty()) AppendRow("", "lacks: " + event.lacks, out);
     if (!event.leader.empty()) AppendRow("", "leader " + event.leader, out);

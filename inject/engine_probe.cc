@@ -36,7 +36,6 @@ struct Opened {
 Opened Open(const EventAttempt& attempt) {
   Opened opened;
   os::PerfTarget target;
-  if (attempt.scope == EventScope::kCpu) target = {.tid = -1, .cpu = 0, .leader = -1};
   if (attempt.has_leader) {
     perf_event_attr leader = attempt.leader;
     opened.leader = os::UniqueFd(os::OpenPerfEvent(leader, target));
@@ -70,7 +69,7 @@ bool CanRunHere(const capture::EngineFacts& facts, EngineKind engine, const Even
   const bool some_cpus = std::any_of(pmus.begin(), pmus.end(), [&](const os::Pmu& pmu) {
     return pmu.type == attempt.attr.type && !pmu.cpus.empty();
   });
-  return engine != EngineKind::kSpe && attempt.scope == EventScope::kThread && !some_cpus;
+  return engine != EngineKind::kSpe && !some_cpus;
 }
 
 RefusedAttempt Refused(const capture::EngineFacts& facts, EngineKind engine,
@@ -144,6 +143,7 @@ EventFinding ProbeLadder(const capture::EngineFacts& facts, EngineKind engine,
   finding.ran = "not tried";
   if (!ladder.empty()) finding.event = Text(ladder.front().event);
   for (const EventAttempt& attempt : ladder) {
+    if (attempt.scope == EventScope::kCpu) continue;  // as runtime/observed_event does
     const Opened opened = Open(attempt);
     if (!opened.event.valid()) {
       finding.refused.push_back(Refused(facts, engine, attempt, opened.event.error()));
@@ -153,7 +153,6 @@ EventFinding ProbeLadder(const capture::EngineFacts& facts, EngineKind engine,
     finding.event = Text(attempt.event);
     finding.attr = AttrText(opened.attr);
     if (attempt.has_leader) finding.leader = AttrText(attempt.leader);
-    finding.whole_cpus = attempt.scope == EventScope::kCpu;
     finding.gives = GivenBy(engine, attempt);
     finding.lacks = Text(attempt.loss);
     if (CanRunHere(facts, engine, attempt)) finding.ran = WhetherItRuns(opened);

@@ -101,6 +101,8 @@ std::string EngineWord(memagent::v1::Engine::Kind kind) {
       return "spe";
     case memagent::v1::Engine::SOFTWARE:
       return "software";
+    case memagent::v1::Engine::PROFILEME:
+      return "profileme";
     default:
       return "none";
   }

@@ -116,8 +116,7 @@ bool PlanIbs(const EngineFacts& facts, const EventRequest& request, EnginePlan& 
     refusal = {
         EngineKind::kIbs,
         "This kernel can't leave itself out of IBS samples, and sampling it needs a right.",
-        "sysctl kernel.perf_event_paranoid=1 (before Linux 6.2: 0), or CAP_PERFMON, or Linux "
-        "6.14 and later."};
+        "sysctl kernel.perf_event_paranoid=1, or CAP_PERFMON; Linux 6.14 and later need neither."};
     return false;
   }
   plan.engine = EngineKind::kIbs;
