@@ -24,6 +24,7 @@ struct LatencySum {
   uint64_t cycles = 0;
 
   void Add(uint64_t more_samples, uint64_t more_cycles);
+  void Add(const LatencySum& other) { Add(other.samples, other.cycles); }
   // nullopt when no sample had a latency.
   std::optional<double> Mean() const;
 };

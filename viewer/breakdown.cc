@@ -47,10 +47,15 @@ class SampleColumns {
     grid.columns.push_back(Hidden("share_high"));
     grid.columns.push_back(Hidden("remote_samples"));
     grid.columns.push_back(Right("remote_share", view_.HasRemote() ? "REMOTE" : ""));
+    if (!view_.HasLatency()) return;
+    grid.columns.push_back(Right("latency_mean_cycles", "CYCLES"));
+    grid.columns.push_back(Right("latency_share", "LATENCY"));
+    grid.columns.push_back(Hidden("latency_samples"));
+    grid.columns.push_back(Hidden("latency_cycles"));
   }
 
-  void AddCells(std::vector<GridCell>& row, uint64_t samples, uint64_t located,
-                uint64_t remote) const {
+  void AddCells(std::vector<GridCell>& row, uint64_t samples, uint64_t located, uint64_t remote,
+                const LatencySum& latency) const {
     const uint64_t whole = view_.tally.MemorySamples();
     const Interval interval = WilsonInterval(samples, whole, view_.design_effect);
     row.push_back(Number(samples));
@@ -63,9 +68,20 @@ class SampleColumns {
     row.push_back(Machine(remote));
     row.push_back(located == 0 ? Both(nullptr, "-")
                                : Both(Share(remote, located), Percent(Share(remote, located))));
+    if (view_.HasLatency()) AddLatency(row, latency);
   }
 
  private:
+  void AddLatency(std::vector<GridCell>& row, const LatencySum& latency) const {
+    const auto mean = latency.Mean();
+    const double share = Share(latency.cycles, view_.access.latency.cycles);
+    row.push_back(mean ? Both(*mean, GroupedCount(static_cast<uint64_t>(*mean + 0.5)))
+                       : Both(nullptr, "-"));
+    row.push_back(mean ? Both(share, Percent(share)) : Both(nullptr, "-"));
+    row.push_back(Machine(latency.samples));
+    row.push_back(Machine(latency.cycles));
+  }
+
   const View& view_;
   const Terminal& terminal_;
 };
@@ -83,6 +99,7 @@ struct Group {
   uint64_t bytes_live = 0;
   uint64_t allocations = 0;
   CountVariances variances;
+  LatencySum latency;
 
   void Add(const SiteView& site) {
     sites.push_back(&site);
@@ -93,6 +110,7 @@ struct Group {
     bytes_live += site.bytes_live;
     allocations += site.allocations;
     variances.Add(site.variances);
+    latency.Add(site.access.latency);
   }
 };
 
@@ -156,6 +174,7 @@ std::map<uint32_t, Group> UsesByThread(const View& view) {
       Group& group = uses[use.thread];
       if (use.IsLocated()) group.located += use.samples;
       if (use.IsRemote()) group.remote += use.samples;
+      group.latency.Add(use.latency);
       if (group.sites.empty() || group.sites.back() != &site) group.sites.push_back(&site);
     }
   }
@@ -206,7 +225,8 @@ Grid SiteGrid(const View& view, const Terminal& terminal) {
     AddMemoryCells(view, site, terminal, row);
     row.push_back(Machine(site.frees));
     row.push_back(Machine(site.bytes_allocated));
-    samples.AddCells(row, site.samples, site.located_samples, site.remote_samples);
+    samples.AddCells(row, site.samples, site.located_samples, site.remote_samples,
+                     site.access.latency);
     grid.rows.push_back(std::move(row));
   }
   return grid;
@@ -238,7 +258,7 @@ Grid ObjectGrid(const View& view, const Terminal& terminal) {
                                  Both(nullptr, SiteList(group.sites)),
                                  Machine(group.sites.size())};
     AddMemoryCells(view, group, terminal, row);
-    samples.AddCells(row, group.samples, group.located, group.remote);
+    samples.AddCells(row, group.samples, group.located, group.remote, group.latency);
     grid.rows.push_back(std::move(row));
   }
   return grid;
@@ -256,6 +276,7 @@ Grid CodeGrid(const View& view, const Terminal& terminal) {
       group.sites.push_back(&site);  // sites come with the most samples first
       group.samples += code.samples;
       group.remote += code.remote_samples;
+      group.latency.Add(code.latency);
     }
   }
   const SampleColumns samples(view, terminal);
@@ -269,7 +290,8 @@ Grid CodeGrid(const View& view, const Terminal& terminal) {
              LocationText(group.where, terminal)),
         Machine(group.where.file), Machine(group.where.line), Machine(group.where.module),
         Both(nullptr, SiteList(group.sites))};
-    samples.AddCells(row, group.samples, view.HasRemote() ? group.samples : 0, group.remote);
+    samples.AddCells(row, group.samples, view.HasRemote() ? group.samples : 0, group.remote,
+                     group.latency);
     grid.rows.push_back(std::move(row));
   }
   return grid;
@@ -299,29 +321,61 @@ Grid ThreadGrid(const View& view, const Terminal& terminal) {
         Number(tally.attributed),
         Number(tally.Lost()),
         Both(nullptr, SiteList(group.sites))};
-    samples.AddCells(row, tally.MemorySamples(), group.located, group.remote);
+    samples.AddCells(row, tally.MemorySamples(), group.located, group.remote, group.latency);
+    grid.rows.push_back(std::move(row));
+  }
+  return grid;
+}
+
+Grid LevelGrid(const View& view, const Terminal& terminal) {
+  using Key = std::tuple<std::string_view, std::string_view, std::string_view, std::string_view>;
+  std::map<Key, AccessKindView> groups;
+  for (const auto& [key, kind] : view.access.kinds) {
+    groups[{OpWord(kind.source.op), LevelWord(kind.source.level),
+            LocalityWord(kind.source.locality), TestimonyWord(kind.page)}]
+        .Add(kind);
+  }
+  const SampleColumns samples(view, terminal);
+  Grid grid;
+  grid.columns = {Left("op", "ACCESS"), Left("level", "SERVED BY"), Left("locality", "OF"),
+                  Left("page", view.HasRemote() ? "PAGE" : "")};
+  samples.AddColumns(grid);
+  for (const AccessKindView& group : BySamples(groups)) {
+    std::vector<GridCell> row;
+    for (const std::string_view word :
+         {OpWord(group.source.op), LevelWord(group.source.level),
+          LocalityWord(group.source.locality), TestimonyWord(group.page)}) {
+      row.push_back(Both(word, std::string(word)));
+    }
+    samples.AddCells(row, group.samples, group.page == Testimony::kUnknown ? 0 : group.samples,
+                     group.page == Testimony::kFar ? group.samples : 0, group.latency);
     grid.rows.push_back(std::move(row));
   }
   return grid;
 }
 
 Grid NodeGrid(const View& view, const Terminal& terminal) {
-  std::map<std::pair<int32_t, int32_t>, uint64_t> cells;
+  std::map<std::pair<int32_t, int32_t>, Group> cells;
   for (const SiteView& site : view.sites) {
-    for (const Use& use : site.uses) cells[{use.cpu_node, use.memory_node}] += use.samples;
+    for (const Use& use : site.uses) {
+      Group& cell = cells[{use.cpu_node, use.memory_node}];
+      cell.samples += use.samples;
+      cell.latency.Add(use.latency);
+    }
   }
   const SampleColumns samples(view, terminal);
   Grid grid;
   grid.columns = {Left("cpu_node", "CPU ON"), Left("memory_node", "MEMORY ON"),
                   Right("distance", "DISTANCE")};
   samples.AddColumns(grid);
-  for (const auto& [key, count] : cells) {
+  for (const auto& [key, cell] : cells) {
     const auto [cpu, memory] = key;
     const bool located = cpu >= 0 && memory >= 0;
     const Json distance = DistanceJson(view, cpu, memory);
     std::vector<GridCell> row = {Both(cpu, NodeText(cpu)), Both(memory, NodeText(memory)),
                                  Both(distance, distance.is_null() ? "-" : distance.dump())};
-    samples.AddCells(row, count, located ? count : 0, located && cpu != memory ? count : 0);
+    samples.AddCells(row, cell.samples, located ? cell.samples : 0,
+                     located && cpu != memory ? cell.samples : 0, cell.latency);
     grid.rows.push_back(std::move(row));
   }
   return grid;

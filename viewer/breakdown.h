@@ -17,6 +17,9 @@ Grid ObjectGrid(const View& view, const Terminal& terminal);
 Grid CodeGrid(const View& view, const Terminal& terminal);
 // By the thread that accessed it.
 Grid ThreadGrid(const View& view, const Terminal& terminal);
+// By what the hardware said of the access, and whether its page was near or far. Without rows where
+// no hardware told.
+Grid LevelGrid(const View& view, const Terminal& terminal);
 // By the node of the CPU and the node of the memory.
 Grid NodeGrid(const View& view, const Terminal& terminal);
 

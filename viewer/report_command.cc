@@ -14,6 +14,7 @@
 #include "viewer/query.h"
 #include "viewer/report_json.h"
 #include "viewer/report_text.h"
+#include "viewer/text.h"
 
 namespace memagent::viewer {
 namespace {
@@ -30,8 +31,8 @@ struct ReportWords {
 
 void Declare(CLI::App& app, ReportWords& words) {
   app.add_option("FILE", words.file, "Profile; the newest *.memagent here if left out; - is stdin");
-  app.add_option("--by", words.by, "Group by: site, object, code, thread or node")
-      ->check(CLI::IsMember({"site", "object", "code", "thread", "node"}));
+  app.add_option("--by", words.by, "Group by: site, object, code, thread, node or level")
+      ->check(CLI::IsMember({"site", "object", "code", "thread", "node", "level"}));
   app.add_option("--site", words.site, "Only this site, as numbered in the table: S1");
   app.add_option("--format", words.format, "text, json, csv or md")
       ->check(CLI::IsMember({"text", "json", "csv", "md"}));
@@ -53,6 +54,7 @@ Grouping GroupingOf(const std::string& by) {
   if (by == "code") return {CodeGrid, "code"};
   if (by == "thread") return {ThreadGrid, "threads"};
   if (by == "node") return {NodeGrid, "node_pairs"};
+  if (by == "level") return {LevelGrid, "levels"};
   return {SiteGrid, "sites"};
 }
 
@@ -88,6 +90,13 @@ std::string AsText(const View& view, const ReportWords& words, const std::string
     return ReportText(view, {words.site, words.all, RowsOfText(words), path}, terminal);
   }
   const Grid grid = GroupingOf(words.by).grid(view, terminal);
+  if (words.by == "level" && grid.rows.empty()) {
+    return Concat(HeaderText(view, terminal), "\n",
+                  Wrap("No level is known: only engines of hardware (ibs, pebs, spe) tell where an "
+                       "access was served.",
+                       terminal.width, 0),
+                  "\n");
+  }
   const size_t rows = words.all ? grid.rows.size() : RowsOfText(words);
   return Concat(HeaderText(view, terminal), "\n", GridText(grid, rows, terminal));
 }

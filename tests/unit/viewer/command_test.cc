@@ -108,14 +108,28 @@ TEST_F(Commands, ReportOfMissingSiteSaysWhichThereAre) {
 }
 
 TEST_F(Commands, EveryGroupingHasEveryFormat) {
-  Write("a.memagent", StencilBytes(2));
-  for (const char* by : {"site", "object", "code", "thread", "node"}) {
+  Write("a.memagent", StencilBytes(2, true));
+  for (const char* by : {"site", "object", "code", "thread", "node", "level"}) {
     for (const char* format : {"text", "json", "csv", "md"}) {
       const Outcome result = Call(ReportCommand, {"--by", by, "--format", format, "a.memagent"});
       EXPECT_EQ(result.code, 0) << by << format;
       EXPECT_GT(result.out.size(), 100u) << by << format;
     }
   }
+}
+
+TEST_F(Commands, LevelsAreThoseThatHardwareTold) {
+  Write("a.memagent", StencilBytes(2, true));
+  const Outcome result = Call(ReportCommand, {"--by", "level", "--format", "json", "a.memagent"});
+  const Json levels = Json::parse(result.out)["levels"];
+  ASSERT_EQ(levels.size(), 5u);
+  EXPECT_EQ(levels[0]["level"], "DRAM");
+  EXPECT_EQ(levels[0]["page"], "far");
+  EXPECT_EQ(levels[0]["samples"], 3380);
+  EXPECT_EQ(levels[0]["latency_mean_cycles"], 320.0);
+  Write("b.memagent", StencilBytes(2));
+  EXPECT_THAT(Call(ReportCommand, {"--by", "level", "b.memagent"}).out,
+              HasSubstr("No level is known"));
 }
 
 TEST_F(Commands, WithoutFileTheNewestProfileIsReadAndNamed) {
