@@ -15,7 +15,10 @@ using base::Syscall;
 
 constexpr size_t kMaxBatch = 1024;
 constexpr size_t kMaxNumaMapsBytes = size_t{64} << 20;
-constexpr uint64_t kPagemapPresent = uint64_t{1} << 63;  // Documentation/admin-guide/mm/pagemap.rst
+// Documentation/admin-guide/mm/pagemap.rst. The zero page is neither of a file nor mapped once.
+constexpr uint64_t kPagemapPresent = uint64_t{1} << 63;
+constexpr uint64_t kPagemapFileOrShared = uint64_t{1} << 61;
+constexpr uint64_t kPagemapMappedOnce = uint64_t{1} << 56;
 
 long RealMovePages(void*, std::span<const uint64_t> pages, int* status) {
   return Syscall(SYS_move_pages, 0, pages.size(), pages.data(), nullptr, status, 0);
@@ -29,7 +32,7 @@ long RealGetMempolicy(void*, uint64_t page) {
 }
 
 // `context` is the descriptor of pagemap, opened at the first question.
-long RealIsPresent(void* context, uint64_t page) {
+long RealPresence(void* context, uint64_t page) {
   auto& pagemap = *static_cast<UniqueFd*>(context);
   if (!pagemap.valid()) pagemap = OpenRead("/proc/thread-self/pagemap");
   if (!pagemap.valid()) return pagemap.get();
@@ -37,7 +40,8 @@ long RealIsPresent(void* context, uint64_t page) {
   const uint64_t offset = page / PageBytes() * sizeof(entry);
   const long got = Syscall(SYS_pread64, pagemap.get(), &entry, sizeof(entry), offset);
   if (got < 0) return got;
-  return got == sizeof(entry) && (entry & kPagemapPresent) != 0 ? 1 : 0;
+  if (got != sizeof(entry) || (entry & kPagemapPresent) == 0) return kAbsent;
+  return (entry & (kPagemapFileOrShared | kPagemapMappedOnce)) != 0 ? kPresent : kPerhapsZeroPage;
 }
 
 std::optional<base::String> RealReadNumaMaps(void*) {
@@ -95,7 +99,7 @@ std::optional<NumaMapping> ParseNumaMapsLine(std::string_view line) {
 }
 
 PageNodes::PageNodes(PageNodeRung first)
-    : calls_{&pagemap_, RealMovePages, RealGetMempolicy, RealIsPresent, RealReadNumaMaps},
+    : calls_{&pagemap_, RealMovePages, RealGetMempolicy, RealPresence, RealReadNumaMaps},
       rung_(first) {}
 
 void PageNodes::Lookup(std::span<const uint64_t> pages, std::span<PageAnswer> answers) {
@@ -138,9 +142,11 @@ long PageNodes::ByMovePages(std::span<const uint64_t> pages, std::span<PageAnswe
 
 long PageNodes::ByMempolicy(std::span<const uint64_t> pages, std::span<PageAnswer> answers) {
   for (size_t i = 0; i < pages.size(); ++i) {
-    const long present = calls_.is_present(calls_.context, pages[i]);
-    if (present < 0) return present;
-    const long status = present == 1 ? calls_.get_mempolicy(calls_.context, pages[i]) : -ENOENT;
+    const long presence = calls_.presence(calls_.context, pages[i]);
+    if (presence < 0) return presence;
+    if (presence == kPerhapsZeroPage) continue;
+    const long status =
+        presence == kPresent ? calls_.get_mempolicy(calls_.context, pages[i]) : -ENOENT;
     // -EFAULT: unmapped since it was seen present.
     if (status < 0 && status != -ENOENT && status != -EFAULT) return status;
     answers[i] = AnswerOf(status);
@@ -154,10 +160,9 @@ long PageNodes::ByNumaMaps(std::span<const uint64_t> pages, std::span<PageAnswer
   const base::Vector<NumaMapping> mappings = ParseNumaMaps(*text);
   for (size_t i = 0; i < pages.size(); ++i) {
     // Where pagemap can't tell (a negative errno), the mapping's node is the best answer there is.
-    if (calls_.is_present(calls_.context, pages[i]) == 0) {
-      answers[i] = {PageState::kNotPresent, NodeId::kUnknown};
-      continue;
-    }
+    const long presence = calls_.presence(calls_.context, pages[i]);
+    if (presence == kAbsent) answers[i] = {PageState::kNotPresent, NodeId::kUnknown};
+    if (presence == kAbsent || presence == kPerhapsZeroPage) continue;
     const NodeId node = NodeIn(mappings, pages[i]);
     if (node != NodeId::kUnknown) answers[i] = {PageState::kOnNode, node};
   }

@@ -12,6 +12,11 @@
 // are present. Between the two the program may drop the page; then it is faulted in as its own next
 // read would have done. Without pagemap that rung is passed over.
 //
+// A page that was only ever read is the kernel's one zero page and has no node of its own.
+// move_pages says so; get_mempolicy would name the zero page's node, and numa_maps leaves it out.
+// On these rungs a page that pagemap can't tell from it is unknown; after a fork that holds for
+// private pages which parent and child still share.
+//
 // Calling thread: the drain thread.
 #ifndef MEMAGENT_AGENT_OS_PAGE_NODES_H_
 #define MEMAGENT_AGENT_OS_PAGE_NODES_H_
@@ -41,6 +46,9 @@ struct PageAnswer {
   NodeId node = NodeId::kUnknown;  // set for kOnNode only
 };
 
+// What pagemap says of a page.
+enum PagePresence : long { kAbsent = 0, kPresent = 1, kPerhapsZeroPage = 2 };
+
 // The system calls, replaceable by a test. All return a negative errno on failure.
 struct PageNodeCalls {
   void* context = nullptr;
@@ -48,8 +56,8 @@ struct PageNodeCalls {
   long (*move_pages)(void* context, std::span<const uint64_t> pages, int* status) = nullptr;
   // The node of one present page.
   long (*get_mempolicy)(void* context, uint64_t page) = nullptr;
-  // 1 present, 0 not.
-  long (*is_present)(void* context, uint64_t page) = nullptr;
+  // A PagePresence.
+  long (*presence)(void* context, uint64_t page) = nullptr;
   std::optional<base::String> (*read_numa_maps)(void* context) = nullptr;
 };
 

@@ -44,12 +44,17 @@ class Block:
         _libc.memchr(ctypes.c_void_p(self.first), 0xff, ctypes.c_size_t(self.size))
 
     def nodes(self):
-        """The node of each page, as move_pages tells."""
-        count = self.size // mmap.PAGESIZE
-        pages = (ctypes.c_void_p * count)(*(self.first + i * mmap.PAGESIZE for i in range(count)))
-        status = (ctypes.c_int * count)()
-        check(_libc.syscall(SYS_MOVE_PAGES, 0, ctypes.c_ulong(count), pages, None, status, 0), 'move_pages')
-        return list(status)
+        """The node of each page."""
+        return nodes_of(self.first, self.size)
+
+
+def nodes_of(first, size, pid=0):
+    """The node of each page of a process, or a negative errno where there is none, as move_pages tells."""
+    count = size // mmap.PAGESIZE
+    pages = (ctypes.c_void_p * count)(*(first + i * mmap.PAGESIZE for i in range(count)))
+    status = (ctypes.c_int * count)()
+    check(_libc.syscall(SYS_MOVE_PAGES, pid, ctypes.c_ulong(count), pages, None, status, 0), 'move_pages')
+    return list(status)
 
 
 def physical_address(address):

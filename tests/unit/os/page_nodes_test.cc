@@ -23,10 +23,11 @@ struct FakeCalls {
   bool has_numa_maps = true;
   int absent_status = -ENOENT;
   std::set<uint64_t> absent;
+  std::set<uint64_t> perhaps_zero;
   std::vector<size_t> batches;
   std::vector<uint64_t> policy_asked;
 
-  PageNodeCalls Calls() { return {this, MovePages, GetMempolicy, IsPresent, ReadNumaMaps}; }
+  PageNodeCalls Calls() { return {this, MovePages, GetMempolicy, Presence, ReadNumaMaps}; }
 
   static FakeCalls& Self(void* context) { return *static_cast<FakeCalls*>(context); }
   static long MovePages(void* context, std::span<const uint64_t> pages, int* status) {
@@ -45,10 +46,11 @@ struct FakeCalls {
     self.policy_asked.push_back(page);
     return static_cast<long>(page / 4096 % 2);
   }
-  static long IsPresent(void* context, uint64_t page) {
+  static long Presence(void* context, uint64_t page) {
     FakeCalls& self = Self(context);
     if (self.presence_error != 0) return self.presence_error;
-    return self.absent.count(page) != 0 ? 0 : 1;
+    if (self.perhaps_zero.count(page) != 0) return kPerhapsZeroPage;
+    return self.absent.count(page) != 0 ? kAbsent : kPresent;
   }
   static std::optional<base::String> ReadNumaMaps(void* context) {
     if (!Self(context).has_numa_maps) return std::nullopt;
@@ -143,6 +145,18 @@ TEST(PageNodes, NumaMapsAnswersOnlyForMappingsOnOneNode) {
   EXPECT_THAT(Ask(nodes, {0x1000, 0x2000, 0x5000, 0x8000, 0}),
               ElementsAre("node1", "absent", "unknown", "unknown", "unknown"));
   EXPECT_EQ(RungName(nodes.rung()), "numa_maps");
+}
+
+TEST(PageNodes, PageThatMayBeTheZeroPageIsUnknownBelowMovePages) {
+  FakeCalls fake;
+  fake.move_pages_error = -EPERM;
+  fake.perhaps_zero = {0x1000};
+  PageNodes nodes(fake.Calls());
+  EXPECT_THAT(Ask(nodes, {0x1000, 0x2000}), ElementsAre("unknown", "node0"));
+  EXPECT_THAT(fake.policy_asked, ElementsAre(0x2000));
+  fake.mempolicy_error = -EPERM;
+  EXPECT_THAT(Ask(nodes, {0x1000, 0x2000}), ElementsAre("unknown", "node1"));
+  EXPECT_EQ(nodes.rung(), PageNodeRung::kNumaMaps);
 }
 
 TEST(PageNodes, NothingLeftLeavesAllUnknown) {
