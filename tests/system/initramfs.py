@@ -10,7 +10,7 @@ import shutil
 import stat
 import subprocess
 
-FOLDERS = ('proc', 'sys', 'dev', 'host', 'writable', 'root', 'bin', 'modules')
+FOLDERS = ('proc', 'sys', 'dev', 'host', 'writable', 'newroot', 'bin', 'modules')
 COMPRESSED = {'.xz': lzma.decompress,
               '.zst': lambda data: subprocess.run([shutil.which('zstd') or 'zstd', '-dc'], input=data,
                                                   capture_output=True, check=True).stdout}
