@@ -37,6 +37,7 @@ namespace memagent {
 #define MEMAGENT_DROP_REASONS(X)                                                                  \
   X(kRingLost, "ring_lost", "the kernel had no room in the thread's ring and counted it as lost") \
   X(kMalformedRecord, "malformed_record", "the record could not be parsed")                       \
+  X(kDamagedRecord, "damaged_record", "hardware cut its record, or mixed it with another")        \
   X(kThreadUnknown, "thread_unknown", "its thread was never registered")                          \
   X(kAgentCode, "agent_code", "taken inside memagent itself")                                     \
   X(kLate, "late", "older than the window in which events are put in order")                      \

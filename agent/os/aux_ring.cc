@@ -11,6 +11,7 @@
 
 #include "agent/base/syscall.h"
 #include "agent/os/machine.h"
+#include "agent/os/perf_calls.h"
 
 namespace memagent::os {
 
@@ -21,8 +22,7 @@ long AuxRing::Map(int fd, perf_event_mmap_page* control, size_t pages) {
   control->aux_offset = control->data_offset + control->data_size;
   control->aux_size = bytes;
   // Writable: else the hardware overwrites what was not read.
-  const long result = base::Syscall(SYS_mmap, nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
-                                    fd, control->aux_offset);
+  const long result = perf_calls->map(nullptr, bytes, 0, fd, control->aux_offset);
   if (result < 0 && result > -4096) return result;
   Unmap();
   control_ = control;

@@ -2,17 +2,10 @@
 
 #include <errno.h>
 
-#include <atomic>
 #include <cstring>
-
-#include "agent/base/syscall.h"
 
 namespace memagent::os {
 namespace {
-
-using base::Syscall;
-
-constinit std::atomic<bool> forbidden{false};
 
 // Cuts `attr` down to `size` bytes. False when that would lose a field somebody set.
 bool ShrinkAttr(perf_event_attr& attr, uint32_t size) {
@@ -38,14 +31,6 @@ perf_event_attr NewPerfAttr(uint32_t type, uint64_t config) {
   return attr;
 }
 
-void ForbidPerfEvents() { forbidden.store(true, std::memory_order_relaxed); }
-
-long RealPerfEventOpen(perf_event_attr* attr, const PerfTarget& target) {
-  if (forbidden.load(std::memory_order_relaxed)) return -EPERM;
-  return Syscall(SYS_perf_event_open, attr, target.tid, target.cpu, target.leader,
-                 PERF_FLAG_FD_CLOEXEC);
-}
-
 long OpenPerfEvent(perf_event_attr& attr, const PerfTarget& target, PerfEventOpenCall call) {
   const uint32_t own_size = attr.size;
   long result = call(&attr, target);
@@ -63,21 +48,23 @@ long OpenPerfEvent(perf_event_attr& attr, const PerfTarget& target, PerfEventOpe
   return result;
 }
 
-long EnablePerfEvent(int fd) { return Syscall(SYS_ioctl, fd, PERF_EVENT_IOC_ENABLE, 0); }
+long EnablePerfEvent(int fd) { return perf_calls->control(fd, PERF_EVENT_IOC_ENABLE, 0); }
 
-long DisablePerfEvent(int fd) { return Syscall(SYS_ioctl, fd, PERF_EVENT_IOC_DISABLE, 0); }
+long DisablePerfEvent(int fd) { return perf_calls->control(fd, PERF_EVENT_IOC_DISABLE, 0); }
 
 long SetPerfPeriod(int fd, uint64_t period) {
-  return Syscall(SYS_ioctl, fd, PERF_EVENT_IOC_PERIOD, &period);
+  return perf_calls->control(fd, PERF_EVENT_IOC_PERIOD, reinterpret_cast<uint64_t>(&period));
 }
 
 long RedirectPerfOutput(int fd, int ring_fd) {
-  return Syscall(SYS_ioctl, fd, PERF_EVENT_IOC_SET_OUTPUT, static_cast<long>(ring_fd));
+  return perf_calls->control(fd, PERF_EVENT_IOC_SET_OUTPUT,
+                             static_cast<uint64_t>(static_cast<int64_t>(ring_fd)));
 }
 
 std::optional<uint64_t> PerfEventId(int fd) {
   uint64_t id = 0;
-  if (Syscall(SYS_ioctl, fd, PERF_EVENT_IOC_ID, &id) < 0) return std::nullopt;
+  if (perf_calls->control(fd, PERF_EVENT_IOC_ID, reinterpret_cast<uint64_t>(&id)) < 0)
+    return std::nullopt;
   return id;
 }
 
@@ -103,7 +90,7 @@ std::optional<PerfCounts> ParsePerfCounts(std::span<const uint64_t> words, uint6
 
 std::optional<PerfCounts> ReadPerfCounts(int fd, uint64_t read_format) {
   uint64_t words[8];
-  const long got = Syscall(SYS_read, fd, words, sizeof(words));
+  const long got = perf_calls->read(fd, words, sizeof(words));
   if (got < 0) return std::nullopt;
   return ParsePerfCounts({words, static_cast<size_t>(got) / sizeof(uint64_t)}, read_format);
 }

@@ -11,34 +11,22 @@
 #include <optional>
 #include <span>
 
-#include "agent/base/types.h"
+#include "agent/os/perf_calls.h"
 
 namespace memagent::os {
 
 // A zeroed attr of the newest size this build knows, disabled until EnablePerfEvent.
 perf_event_attr NewPerfAttr(uint32_t type, uint64_t config);
 
-// Whom an event counts.
-struct PerfTarget {
-  Tid tid = 0;      // 0: the calling thread; -1: everybody on `cpu`
-  int cpu = -1;     // -1: on any CPU
-  int leader = -1;  // descriptor of the group's leader; -1: the event is a group of its own
-};
-
-// The system call itself, replaceable by a test: returns a descriptor or a negative errno.
-using PerfEventOpenCall = long (*)(perf_event_attr* attr, const PerfTarget& target);
-long RealPerfEventOpen(perf_event_attr* attr, const PerfTarget& target);
-
-// From here on RealPerfEventOpen gives EPERM without a system call: it would kill
-// (sandbox_probe.h).
-void ForbidPerfEvents();
+// A test may play this call alone.
+using PerfEventOpenCall = decltype(PerfCalls::open);
 
 // Opens an event, close-on-exec. Returns the descriptor or a negative errno. Where the kernel is
 // older than `attr`, what it can't know is dropped and `attr` then says what was opened:
 //  * E2BIG with a smaller attr.size written back: fields beyond it are cut off, when they are zero;
 //  * EINVAL while PERF_FORMAT_LOST (Linux 6.0) is asked for: tried again without it.
 long OpenPerfEvent(perf_event_attr& attr, const PerfTarget& target,
-                   PerfEventOpenCall call = RealPerfEventOpen);
+                   PerfEventOpenCall call = perf_calls->open);
 
 // All return 0 or a negative errno.
 long EnablePerfEvent(int fd);

@@ -7,6 +7,7 @@
 
 #include "agent/base/syscall.h"
 #include "agent/os/machine.h"
+#include "agent/os/perf_calls.h"
 
 namespace memagent::os {
 namespace {
@@ -28,8 +29,7 @@ long PerfRing::Map(int fd, size_t data_pages, const RingSpan& span) {
   const size_t bytes = SpanBytes(data_pages);
   const int place = span.start == nullptr ? 0 : MAP_FIXED;
   // Writable: with a read-only mapping the kernel overwrites what was not read.
-  const long result =
-      base::Syscall(SYS_mmap, span.start, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | place, fd, 0);
+  const long result = perf_calls->map(span.start, bytes, place, fd, 0);
   if (result < 0 && result > -4096) {
     if (place != 0) MapZeros(span);  // the kernel takes away what was there before it fails
     return result;

@@ -193,23 +193,33 @@ void DrainLoop::TakeRegionEvents() {
   }
 }
 
-void DrainLoop::Tick() {
+void DrainLoop::TellTimes() {
+  for (PendingSample& pending : batch_) {
+    if (std::exchange(pending.in_ticks, false)) pending.raw.time = clock_.ToNanos(pending.raw.time);
+  }
+}
+
+void DrainLoop::Tick(bool last) {
   const Nanos now = os::MonotonicNanos();
   const uint64_t tsc = os::ReadTsc();
   waiter_.NoteTick();
   observation_.AdoptNewThreads();
   observation_.FindEndedThreads();
+  observation_.JitterPeriods(now, last);
   bool busy = observation_.ReadRings(batch_, now - last_tick_);
   last_tick_ = now;
   clock_.Calibrate();
   TakeRegionEvents();
   busy |= observation_.EnrolNewThreads();  // their rings are small
   attributor_.blocks().GatherHistory();
+  TellTimes();
   pipeline_.Process(batch_);
   attributor_.blocks().TakeLargeFrees(
       [this](uint64_t start, uint64_t size) { aggregator_.ForgetPages(start, size); });
-  const Nanos settled = now - std::min(now, kSettleNanos);
-  const auto lag = static_cast<uint64_t>(static_cast<double>(kSettleNanos) / clock_.NanosPerTick());
+  const Nanos read_until = observation_.ReadUntil(now);
+  const Nanos settled = read_until - std::min(read_until, kSettleNanos);
+  const auto lag =
+      static_cast<uint64_t>(static_cast<double>(now - settled) / clock_.NanosPerTick());
   Publish(tsc - lag);
   pipeline_.SetSettled(settled);
   attributor_.ForgetBefore(tsc - lag);
@@ -228,7 +238,6 @@ void DrainLoop::Housekeep() {
   observation_.BuryEndedThreads();
   if (tick_ % kUnseenTicks == 0) observation_.AdoptUnseenThreads();
   LearnLateFacts();
-  observation_.JitterPeriods(now);
   economy_.Adjust(now, own_cost_);
   if (tick_ % kNameTicks == 1) observation_.RefreshNames();
   if (pipeline_.unloads_seen() != capture::UnloadCount()) FollowCode();
@@ -270,7 +279,7 @@ void DrainLoop::ServeCodeChanges() {
 }
 
 void DrainLoop::FollowCode() {
-  Tick();
+  Tick(true);
   pipeline_.ForgetCode(capture::UnloadCount());
   attributor_.Refresh();
   SettleGoneModules(modules_, aggregator_, stacks_);
@@ -295,7 +304,7 @@ void DrainLoop::Finish(const char* how) {
   LearnLateFacts();
   NoteProgramsLeftAlone();
   if (!selection_.minor_faults.empty()) {
-    Tick();
+    Tick(true);
     observation_.RefreshNames();
   } else {
     TakeRegionEvents();

@@ -41,7 +41,10 @@ class DrainLoop {
   void Finish(const char* how);
 
  private:
-  void Tick();
+  // `last`: of what is there now, nothing may be left for the next one.
+  void Tick(bool last = false);
+  // Puts the times that hardware wrote on the kernel's clock.
+  void TellTimes();
   void TakeRegionEvents();
   void ServeEndRequests();
   void ServeCredentialRequests();

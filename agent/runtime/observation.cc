@@ -38,6 +38,17 @@ uint64_t RunningNanos(const base::Vector<ObservedEvent>& events) {
 
 }  // namespace
 
+void Observation::SetSelection(const capture::EventSelection* selection,
+                               const capture::EngineFacts& facts) {
+  selection_ = selection;
+  engine_.plan = capture::NextPlan(*selection, nullptr);
+  paranoid_ = facts.kernel.perf_event_paranoid;
+  context_.processor = {facts.cpu.family, facts.cpu.model};
+  if (capture::FindPlan(*selection, EngineKind::kSpe) != nullptr) {
+    context_.spe_cpus = ReadSpeCpus(facts.pmus);
+  }
+}
+
 bool Observation::TryNextPlan(const OpenOutcome& outcome) {
   if (engine_.known || outcome.access != nullptr || engine_.plan == nullptr) return false;
   engine_.failures.push_back({engine_.plan->engine, outcome.error, outcome.failed_step});
@@ -301,10 +312,17 @@ base::Vector<Observation::EventSum> Observation::SumEvents() const {
   return sums;
 }
 
-void Observation::JitterPeriods(Nanos now) {
-  if (now < next_jitter_) return;
+void Observation::JitterPeriods(Nanos now, bool now_or_never) {
+  const bool wanted = now_or_never && engine_.plan != nullptr && engine_.plan->uses_aux;
+  if (now < next_jitter_ && !wanted) return;
   next_jitter_ = now + kJitterNanos;
+  last_jitter_ = now;
   for (auto& [serial, observer] : observers_) MovePeriod(observer);
+}
+
+Nanos Observation::ReadUntil(Nanos now) const {
+  const bool buffered = engine_.plan != nullptr && engine_.plan->uses_aux;
+  return buffered ? std::min(now, last_jitter_) : now;
 }
 
 void Observation::MovePeriod(ThreadObserver& observer) {

@@ -66,12 +66,7 @@ class Observation {
         pid_(pid),
         session_started_(session_started) {}
 
-  void SetSelection(const capture::EventSelection* selection, const capture::EngineFacts& facts) {
-    selection_ = selection;
-    engine_.plan = capture::NextPlan(*selection, nullptr);
-    paranoid_ = facts.kernel.perf_event_paranoid;
-    context_.processor = {facts.cpu.family, facts.cpu.model};
-  }
+  void SetSelection(const capture::EventSelection* selection, const capture::EngineFacts& facts);
 
   // Opens events for threads that registered since the last call and lets them go on; returns how
   // many they were. What else is to be known of them waits for EnrolNewThreads.
@@ -103,12 +98,15 @@ class Observation {
   void CloseAll();
 
   void RefreshNames();
-  // Moves the sampling period of every thread a little, so that it can't lock onto a loop.
-  // At most every kJitterNanos, however often it is called: moving a period restarts it, which
-  // costs half a period, 2.5 % of the samples at 1 kHz. By ticks, which come every half a
-  // millisecond while a program frees in a storm, it left 17 of 293 samples. Eight times less
-  // often, a loop of 27 us shifted shares by 3 points.
-  void JitterPeriods(Nanos now);
+  // Moves the sampling period of every thread a little, so that it can't lock onto a loop; with
+  // that, hardware hands over the samples that it has buffered (AUX areas), to be read by the next
+  // ReadRings. At most every kJitterNanos, unless `now_or_never`, however often it is called:
+  // moving a period restarts it, which costs half a period, 2.5 % of the samples at 1 kHz. By
+  // ticks, which come every half a millisecond while a program frees in a storm, it left 17 of 293
+  // samples. Eight times less often, a loop of 27 us shifted shares by 3 points.
+  void JitterPeriods(Nanos now, bool now_or_never);
+  // Up to when all samples have been read, if ReadRings was called at `now`.
+  Nanos ReadUntil(Nanos now) const;
   // From now on every thread is sampled that many times less often.
   void SetPeriodFactor(uint32_t factor);
   static constexpr Nanos kJitterNanos = 20'000'000;
@@ -160,6 +158,7 @@ class Observation {
   base::Vector<Tid> suspects_;  // found by the last AdoptUnseenThreads
   EngineInUse engine_;
   Nanos next_jitter_ = 0;
+  Nanos last_jitter_ = 0;
   uint32_t period_factor_ = 1;
   uint64_t random_ = 0x2545f4914f6cdd1dull;
 };

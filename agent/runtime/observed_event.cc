@@ -9,42 +9,53 @@ void EventCounts::Add(const EventCounts& other) {
   samples += other.samples;
   lost += other.lost;
   throttled += other.throttled;
+  aux_collided += other.aux_collided;
+  aux_partial += other.aux_partial;
+  aux_full += other.aux_full;
 }
 
-bool ObservedEvent::OpenAttempt(const capture::EventAttempt& attempt, Tid tid, int& error) {
-  os::PerfTarget target = {.tid = tid};
+long ObservedEvent::OpenAttempt(const capture::EventAttempt& attempt, os::PerfTarget target) {
   if (attempt.has_leader) {
     perf_event_attr attr = attempt.leader;
     leader_ = os::UniqueFd(os::OpenPerfEvent(attr, target));
-    if (!leader_.valid()) {
-      error = leader_.error();
-      return false;
-    }
+    if (!leader_.valid()) return -leader_.error();
     target.leader = leader_.get();
   }
   perf_event_attr attr = attempt.attr;
   fd_ = os::UniqueFd(os::OpenPerfEvent(attr, target));
   if (!fd_.valid()) {
-    error = fd_.error();
     leader_.Reset();
-    return false;
+    return -fd_.error();
   }
   layout_ = {attr.sample_type, attr.sample_regs_user, attr.read_format};
   read_format_ = attr.read_format;
-  return true;
+  return fd_.get();
 }
 
 const capture::EventAttempt* ObservedEvent::Open(const capture::EventLadder& ladder, size_t rung,
-                                                 Tid tid, int& error) {
+                                                 const os::PerfTarget& target,
+                                                 OpenOutcome& outcome) {
+  const auto scope = target.tid == -1 ? capture::EventScope::kCpu : capture::EventScope::kThread;
   for (; rung < ladder.size(); ++rung) {
-    if (ladder[rung].scope != capture::EventScope::kThread) continue;
-    if (!OpenAttempt(ladder[rung], tid, error)) continue;
-    error = 0;
-    attempt_ = &ladder[rung];
+    const capture::EventAttempt& attempt = ladder[rung];
+    if (attempt.scope != scope) continue;
+    const long result = OpenAttempt(attempt, target);
+    if (result < 0) {
+      outcome.Fail(capture::EngineStep::kOpen, result);
+      outcome.failed = &attempt;
+      continue;
+    }
+    attempt_ = &attempt;
     id_ = os::PerfEventId(fd_.get()).value_or(0);
     return attempt_;
   }
   return nullptr;
+}
+
+void ObservedEvent::NoteAux(const os::AuxCounts& counts) {
+  counts_.aux_collided = counts.collided;
+  counts_.aux_partial = counts.partial;
+  counts_.aux_full = counts.truncated;
 }
 
 void ObservedEvent::Close() {

@@ -1,16 +1,17 @@
-// One perf event of a thread: its descriptors, how its records read, and what was counted of it.
-// Calling thread: the drain thread.
+// One perf event of a thread or a CPU: its descriptors, how its records read, and what was counted
+// of it. Calling thread: the drain thread.
 #ifndef MEMAGENT_AGENT_RUNTIME_OBSERVED_EVENT_H_
 #define MEMAGENT_AGENT_RUNTIME_OBSERVED_EVENT_H_
 
 #include <cstddef>
 #include <cstdint>
 
-#include "agent/base/types.h"
 #include "agent/capture/engine_plan.h"
 #include "agent/decode/perf_record.h"
+#include "agent/os/aux_ring.h"
 #include "agent/os/file.h"
 #include "agent/os/perf_event.h"
+#include "agent/runtime/open_outcome.h"
 
 namespace memagent::runtime {
 
@@ -22,21 +23,27 @@ struct EventCounts {
   uint64_t samples = 0;        // records read
   uint64_t lost = 0;           // records that found no room
   uint64_t throttled = 0;      // times that the kernel stopped it until the next tick
+  // Of an event with an AUX area, in chunks: of how many hardware lost a sample because one was
+  // still under way, lost some otherwise, or had no room and was stopped.
+  uint64_t aux_collided = 0;
+  uint64_t aux_partial = 0;
+  uint64_t aux_full = 0;
 
   void Add(const EventCounts& other);
 };
 
 class ObservedEvent {
  public:
-  // Opens the first attempt from `rung` on that works for the thread; `error` is that of the last
-  // one that did not. nullptr when none does. The event is disabled.
-  const capture::EventAttempt* Open(const capture::EventLadder& ladder, size_t rung, Tid tid,
-                                    int& error);
+  // Opens the first attempt from `rung` on that is meant for the target's kind and works for it;
+  // `outcome` says what failed last. nullptr when none does. The event is disabled.
+  const capture::EventAttempt* Open(const capture::EventLadder& ladder, size_t rung,
+                                    const os::PerfTarget& target, OpenOutcome& outcome);
   void Close();
 
   bool open() const { return fd_.valid(); }
   int fd() const { return fd_.get(); }
   uint64_t id() const { return id_; }
+  const capture::EventAttempt* attempt() const { return attempt_; }
   uint32_t pmu_type() const { return attempt_ == nullptr ? 0 : attempt_->attr.type; }
   const decode::RecordLayout& layout() const { return layout_; }
 
@@ -44,13 +51,15 @@ class ObservedEvent {
   void NoteSample() { ++counts_.samples; }
   void NoteThrottle() { ++counts_.throttled; }
   void NoteLost(uint64_t records) { lost_in_records_ += records; }
+  void NoteAux(const os::AuxCounts& counts);
 
   // Asks the kernel. Returns the records lost since the last call.
   uint64_t Refresh();
   const EventCounts& counts() const { return counts_; }
 
  private:
-  bool OpenAttempt(const capture::EventAttempt& attempt, Tid tid, int& error);
+  // A descriptor or a negative errno.
+  long OpenAttempt(const capture::EventAttempt& attempt, os::PerfTarget target);
 
   os::UniqueFd leader_;  // of its group, where it needs one
   os::UniqueFd fd_;

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "agent/base/syscall.h"
-#include "agent/capture/period_jitter.h"
 #include "agent/os/machine.h"
 
 namespace memagent::runtime {
@@ -24,24 +23,16 @@ constexpr std::array<uint64_t, 6> kFaultPeriods = {1, 3, 7, 13, 29, 61};
 
 }  // namespace
 
-uint64_t NextPeriod(const capture::EnginePlan& plan, uint32_t factor, uint64_t random) {
-  const capture::PeriodGrid grid = {
-      .granule = plan.period_step,
-      .minimum = plan.shortest_period,
-      .maximum = plan.uses_aux ? capture::kSpePeriods.maximum : capture::kLargestPeriod};
-  const uint64_t nominal = capture::ScaledPeriod(plan.period, factor);
-  return plan.varies_itself ? capture::AllowedPeriod(nominal, grid)
-                            : capture::JitteredPeriod(nominal, grid, random);
-}
-
-bool ThreadObserver::any_access() const {
-  return std::any_of(accesses_.begin(), accesses_.end(),
-                     [](const ObservedEvent& event) { return event.open(); });
+bool ThreadObserver::HasChannel(const ObservedEvent& event) const {
+  const auto index = static_cast<size_t>(&event - accesses_.all().data());
+  return index < accesses_.all().size() && channels_.contains(index);
 }
 
 ObservedEvent* ThreadObserver::RingOwner() {
   ObservedEvent* owner = nullptr;
-  ForEachEvent([&](ObservedEvent& event) { owner = &event; });  // the rarest comes last
+  ForEachEvent([&](ObservedEvent& event) {
+    if (!HasChannel(event)) owner = &event;  // the rarest comes last
+  });
   return owner;
 }
 
@@ -52,20 +43,20 @@ bool ThreadObserver::MapRing(const ObservedEvent& owner, uint64_t pages, OpenOut
       outcome.ring_pages = pages;
       return true;
     }
-    outcome.error = static_cast<int>(-result);
-    outcome.failed_step = capture::EngineStep::kMap;
+    outcome.Fail(capture::EngineStep::kMap, result);
     if (result != -EPERM && result != -ENOMEM) break;
   }
   return false;
 }
 
-bool ThreadObserver::RedirectTo(const ObservedEvent& owner) {
-  bool all = true;
+long ThreadObserver::RedirectTo(const ObservedEvent& owner) {
+  long first_error = 0;
   ForEachEvent([&](ObservedEvent& event) {
-    if (&event == &owner || &event == &major_) return;
-    all = all && os::RedirectPerfOutput(event.fd(), owner.fd()) == 0;
+    if (&event == &owner || &event == &major_ || HasChannel(event)) return;
+    const long result = os::RedirectPerfOutput(event.fd(), owner.fd());
+    if (first_error == 0) first_error = result;
   });
-  return all;
+  return first_error;
 }
 
 void ThreadObserver::EnableAll() {
@@ -73,24 +64,41 @@ void ThreadObserver::EnableAll() {
 }
 
 void ThreadObserver::CloseAll() {
-  ForEachEvent([](ObservedEvent& event) { event.Close(); });
-  accesses_.clear();
+  channels_.clear();
+  accesses_.Close();
+  minor_.Close();
+  major_.Close();
   ring_.Unmap();
 }
 
-void ThreadObserver::OpenAccesses(const capture::EnginePlan& plan, const Rungs& rungs,
-                                  OpenOutcome& outcome) {
-  engine_ = plan.engine;
-  accesses_.resize(plan.access.size());
-  for (size_t i = 0; i < accesses_.size(); ++i) {
-    const capture::EventLadder& ladder = plan.access[i];
-    const size_t first = rungs.empty() ? 0 : rungs[i];
-    const capture::EventAttempt* opened =
-        accesses_[i].Open(ladder, first, record_->tid, outcome.error);
-    outcome.rungs.push_back(opened == nullptr ? ladder.size()
-                                              : static_cast<size_t>(opened - ladder.data()));
-    if (outcome.access == nullptr) outcome.access = opened;
+void ThreadObserver::MapChannels(const capture::EnginePlan& plan, OpenOutcome& outcome) {
+  for (size_t i = 0; i < accesses_.all().size(); ++i) {
+    const ObservedEvent& event = accesses_.all()[i];
+    if (!event.open()) continue;
+    if (channels_[i].Map(event, outcome)) continue;
+    channels_.erase(i);
+    accesses_.Close(i, plan.access[i], outcome);
   }
+}
+
+// The ring of those events that have none of their own. Without it they are closed.
+void ThreadObserver::OpenRing(uint64_t pages, OpenOutcome& outcome) {
+  const ObservedEvent* owner = RingOwner();
+  if (owner == nullptr) return;
+  bool good = MapRing(*owner, pages, outcome);
+  if (good) {
+    const long result = RedirectTo(*owner);
+    good = result == 0;
+    if (!good) outcome.Fail(capture::EngineStep::kRedirect, result);
+  }
+  if (good) return;
+  minor_.Close();
+  major_.Close();
+  ring_.Unmap();
+  outcome.minor = nullptr;
+  if (!channels_.empty()) return;
+  accesses_.Close();
+  outcome.access = nullptr;
 }
 
 OpenOutcome ThreadObserver::Open(const capture::EventSelection& selection,
@@ -101,16 +109,13 @@ OpenOutcome ThreadObserver::Open(const capture::EventSelection& selection,
   adapt_faults_ = fault_period == 0;
   fault_period_ = std::max<uint64_t>(fault_period, 1);
   major_ladder_ = &selection.major_faults;
-  int ignored = 0;
-  outcome.minor = minor_.Open(selection.minor_faults, 0, record_->tid, ignored);
-  if (outcome.minor != nullptr) major_.Open(*major_ladder_, 0, record_->tid, ignored);
-  if (plan != nullptr) OpenAccesses(*plan, rungs, outcome);
-  const ObservedEvent* owner = RingOwner();
-  if (owner == nullptr || !MapRing(*owner, ring_pages, outcome) || !RedirectTo(*owner)) {
-    CloseAll();
-    outcome.access = outcome.minor = nullptr;
-    return outcome;
-  }
+  const os::PerfTarget thread = {.tid = record_->tid};
+  OpenOutcome of_faults;
+  outcome.minor = minor_.Open(selection.minor_faults, 0, thread, of_faults);
+  if (outcome.minor != nullptr) major_.Open(*major_ladder_, 0, thread, of_faults);
+  if (plan != nullptr) accesses_.Open(*plan, rungs, thread, outcome);
+  if (plan != nullptr && plan->uses_aux) MapChannels(*plan, outcome);
+  OpenRing(ring_pages, outcome);
   if (outcome.access != nullptr) outcome.error = 0;
   EnableAll();
   return outcome;
@@ -122,12 +127,12 @@ void ThreadObserver::GrowRing(uint64_t pages, base::Vector<PendingSample>& batch
                               aggregate::Accounting& accounting) {
   if (!can_grow_ || !major_.open() || ring_->data_bytes() >= pages * os::PageBytes()) return;
   ObservedEvent owner;
-  int error = 0;
+  OpenOutcome ignored;
   WatchedRing ring(ring_.spans());
-  can_grow_ = owner.Open(*major_ladder_, 0, record_->tid, error) != nullptr &&
-              ring.Map(owner.fd(), pages, true) == 0 && RedirectTo(owner);
+  can_grow_ = owner.Open(*major_ladder_, 0, {.tid = record_->tid}, ignored) != nullptr &&
+              ring.Map(owner.fd(), pages, true) == 0 && RedirectTo(owner) == 0;
   if (!can_grow_) {
-    RedirectTo(major_);
+    RedirectTo(major_);  // those that were moved already
     return;
   }
   os::DisablePerfEvent(major_.fd());
@@ -146,18 +151,11 @@ ObservedEvent* ThreadObserver::EventWithId(uint64_t id) {
   return found;
 }
 
-PendingSample ThreadObserver::Pending(const decode::RawSample& raw, bool is_fault) const {
-  PendingSample pending;
-  pending.raw = raw;
-  pending.thread = record_->serial.load(std::memory_order_relaxed);
-  pending.fs_base = record_->fs_base;
-  pending.is_fault = is_fault;
-  pending.scale = static_cast<double>(is_fault ? fault_period_ : period_factor_);
-  if (!is_fault && engine_ != EngineKind::kSoftware) {
-    pending.hardware = decode::DecodeHardware(engine_, raw, context_.processor);
+void ThreadObserver::Own(base::Vector<PendingSample>& batch, size_t first) const {
+  for (size_t i = first; i < batch.size(); ++i) {
+    batch[i].thread = record_->serial.load(std::memory_order_relaxed);
+    batch[i].fs_base = record_->fs_base;
   }
-  pending.raw.raw = {};  // the record's bytes are gone after this
-  return pending;
 }
 
 void ThreadObserver::Take(std::span<const uint8_t> bytes, base::Vector<PendingSample>& batch,
@@ -174,9 +172,16 @@ void ThreadObserver::Take(std::span<const uint8_t> bytes, base::Vector<PendingSa
     return;
   }
   if (record->kind == decode::RecordKind::kSample) {
-    batch.push_back(Pending(record->sample, IsFault(event)));
     event->NoteSample();
-    if (IsFault(event)) ++faults_this_tick_;
+    if (!IsFault(event)) {
+      batch.push_back(accesses_.Pending(record->sample, context_.processor));
+      return;
+    }
+    PendingSample& fault = batch.emplace_back();
+    fault.raw = record->sample;
+    fault.is_fault = true;
+    fault.scale = static_cast<double>(fault_period_);
+    ++faults_this_tick_;
     return;
   }
   ObservedEvent* source = EventWithId(record->event_id);
@@ -185,15 +190,35 @@ void ThreadObserver::Take(std::span<const uint8_t> bytes, base::Vector<PendingSa
   if (record->kind == decode::RecordKind::kThrottle) source->NoteThrottle();
 }
 
+void ThreadObserver::ReadChannels(base::Vector<PendingSample>& batch,
+                                  aggregate::Accounting& accounting) {
+  const uint64_t scale = accesses_.period_factor();
+  const size_t first = batch.size();
+  for (auto& [index, channel] : channels_) {
+    ObservedEvent& event = accesses_.all()[index];
+    AuxLosses losses = channel.Read(event, context_.spe_cpus, batch);
+    if (ended_) losses.damaged += channel.ReadRest(event, context_.spe_cpus, batch).damaged;
+    accounting.DropSamples(DropReason::kMalformedRecord, losses.malformed);
+    accounting.DropSamples(DropReason::kDamagedRecord, losses.damaged * scale);
+  }
+  for (size_t i = first; i < batch.size(); ++i) batch[i].scale = static_cast<double>(scale);
+}
+
 void ThreadObserver::Read(base::Vector<PendingSample>& batch, aggregate::Accounting& accounting) {
-  if (!ring_->mapped()) return;
-  was_busy_ = ring_->UnreadBytes() > ring_->data_bytes() / 4;
-  ring_->Drain([&](std::span<const uint8_t> bytes) { Take(bytes, batch, accounting); });
+  const size_t first = batch.size();
+  if (ring_->mapped()) {
+    was_busy_ = ring_->UnreadBytes() > ring_->data_bytes() / 4;
+    ring_->Drain([&](std::span<const uint8_t> bytes) { Take(bytes, batch, accounting); });
+  }
+  ReadChannels(batch, accounting);
+  Own(batch, first);
 }
 
 void ThreadObserver::BookLosses(aggregate::Accounting& accounting, std::span<PendingSample> fresh) {
-  for (ObservedEvent& event : accesses_) {
-    accounting.DropSamples(DropReason::kRingLost, event.Refresh() * period_factor_);
+  for (ObservedEvent& event : accesses_.all()) {
+    const uint64_t lost = event.Refresh() * accesses_.period_factor();
+    // What a ring loses that only announces is read all the same.
+    if (!HasChannel(event)) accounting.DropSamples(DropReason::kRingLost, lost);
   }
   const uint64_t lost_faults =
       minor_.Refresh() + major_.Refresh() + std::exchange(lost_by_closed_, 0);
@@ -219,13 +244,6 @@ void ThreadObserver::AdaptFaultPeriod(uint64_t tick_nanos) {
   if (step == fault_step_ || os::SetPerfPeriod(minor_.fd(), kFaultPeriods[step]) != 0) return;
   fault_step_ = step;
   fault_period_ = kFaultPeriods[step];
-}
-
-void ThreadObserver::SetPeriod(const capture::EnginePlan& plan, uint32_t factor, uint64_t random) {
-  const uint64_t period = NextPeriod(plan, factor, random);
-  for (const ObservedEvent& event : accesses_) {
-    if (event.open() && os::SetPerfPeriod(event.fd(), period) == 0) period_factor_ = factor;
-  }
 }
 
 void ThreadObserver::LookWhetherEnded(int32_t pid) {

@@ -5,6 +5,8 @@
 //   minor faults                          --SET_OUTPUT--+--> one ring --> PendingSamples
 //   major faults                          ---- mmap ----+
 //
+// Events whose samples come through an AUX area have a ring each instead (aux_channel.h).
+//
 // Mapping a ring of 32 pages takes 40 to 50 us, one of 8 pages 20, and a starting thread waits for
 // it: so a ring begins small and is replaced by one of full size when it fills fast. That is why
 // the rarest event owns it: only an event without a mapping of its own can be moved to another
@@ -19,38 +21,25 @@
 
 #include "agent/aggregate/accounting.h"
 #include "agent/base/containers.h"
-#include "agent/capture/engine_errors.h"
 #include "agent/capture/event_selection.h"
 #include "agent/decode/ibs_raw.h"
 #include "agent/ledger/thread_record.h"
+#include "agent/runtime/access_events.h"
+#include "agent/runtime/aux_channel.h"
 #include "agent/runtime/observed_event.h"
+#include "agent/runtime/open_outcome.h"
 #include "agent/runtime/pending_sample.h"
+#include "agent/runtime/spe_cpus.h"
 #include "agent/runtime/watched_ring.h"
 
 namespace memagent::runtime {
-
-// Which attempt of each of a plan's ladders to begin with.
-using Rungs = base::Vector<size_t>;
-
-// What opening a thread's events came to.
-struct OpenOutcome {
-  const capture::EventAttempt* access = nullptr;  // the first that opened; nullptr: none
-  const capture::EventAttempt* minor = nullptr;
-  Rungs rungs;    // of the plan's ladders, that opened; the ladder's size where none did
-  int error = 0;  // positive errno of what failed for the access events, 0 when one is open
-  capture::EngineStep failed_step = capture::EngineStep::kOpen;
-  uint64_t ring_pages = 0;
-};
 
 // What all threads of a session have in common.
 struct ObserverContext {
   RingSpans spans;
   decode::IbsProcessor processor;
+  SpeCpus spe_cpus;
 };
-
-// The period of the next interval, from 64 random bits: the plan's times `factor`, varied so that
-// it can't lock onto a loop (capture/period_jitter.h), unless the hardware does that.
-uint64_t NextPeriod(const capture::EnginePlan& plan, uint32_t factor, uint64_t random);
 
 class ThreadObserver {
  public:
@@ -80,15 +69,17 @@ class ThreadObserver {
   // are many; does nothing when the period was given.
   void AdaptFaultPeriod(uint64_t tick_nanos);
 
-  // Moves every access event to NextPeriod; a sample read from then on stands for `factor` ones.
-  void SetPeriod(const capture::EnginePlan& plan, uint32_t factor, uint64_t random);
+  // As AccessEvents::SetPeriod. With AUX areas, what they hold is then ready to be read.
+  void SetPeriod(const capture::EnginePlan& plan, uint32_t factor, uint64_t random) {
+    accesses_.SetPeriod(plan, factor, random);
+  }
 
   // Asks the kernel whether the thread has ended. What it left in its rings is still to be read.
   void LookWhetherEnded(int32_t pid);
   bool has_ended() const { return ended_; }
 
   // Of the plan's access events, refreshed by BookLosses; one that is not open has no counts.
-  const base::Vector<ObservedEvent>& accesses() const { return accesses_; }
+  const base::Vector<ObservedEvent>& accesses() const { return accesses_.all(); }
   uint64_t fault_period() const { return fault_period_; }
   ledger::ThreadRecord* record() const { return record_; }
   // The thread has a record of its own now: what is sampled from here on is that one's.
@@ -97,23 +88,27 @@ class ThreadObserver {
   bool was_busy() const { return was_busy_; }
 
  private:
-  void OpenAccesses(const capture::EnginePlan& plan, const Rungs& rungs, OpenOutcome& outcome);
-  bool any_access() const;
+  void MapChannels(const capture::EnginePlan& plan, OpenOutcome& outcome);
+  void OpenRing(uint64_t pages, OpenOutcome& outcome);
+  bool HasChannel(const ObservedEvent& event) const;
   // The event whose ring all write to; nullptr when none is open.
   ObservedEvent* RingOwner();
   bool MapRing(const ObservedEvent& owner, uint64_t pages, OpenOutcome& outcome);
   void CloseAll();
-  bool RedirectTo(const ObservedEvent& owner);
+  // 0 or a negative errno.
+  long RedirectTo(const ObservedEvent& owner);
   void EnableAll();
   void Take(std::span<const uint8_t> bytes, base::Vector<PendingSample>& batch,
             aggregate::Accounting& accounting);
-  PendingSample Pending(const decode::RawSample& raw, bool is_fault) const;
+  void ReadChannels(base::Vector<PendingSample>& batch, aggregate::Accounting& accounting);
+  // Says of samples from index `first` on that they are this thread's.
+  void Own(base::Vector<PendingSample>& batch, size_t first) const;
   ObservedEvent* EventWithId(uint64_t id);
   bool IsFault(const ObservedEvent* event) const { return event == &minor_ || event == &major_; }
   // Calls f(event) for each that is open.
   template <typename F>
   void ForEachEvent(F f) {
-    for (ObservedEvent& event : accesses_) {
+    for (ObservedEvent& event : accesses_.all()) {
       if (event.open()) f(event);
     }
     if (minor_.open()) f(minor_);
@@ -122,8 +117,8 @@ class ThreadObserver {
 
   ledger::ThreadRecord* record_;
   ObserverContext& context_;
-  EngineKind engine_ = EngineKind::kNone;
-  base::Vector<ObservedEvent> accesses_;  // as the plan's ladders
+  AccessEvents accesses_;
+  base::OrderedMap<size_t, AuxChannel> channels_;  // by index of the access event
   ObservedEvent minor_;
   ObservedEvent major_;
   const capture::EventLadder* major_ladder_ = nullptr;
@@ -134,7 +129,6 @@ class ThreadObserver {
   size_t fault_step_ = 0;  // index of an adaptive fault_period_
   bool adapt_faults_ = false;
   uint64_t faults_this_tick_ = 0;
-  uint32_t period_factor_ = 1;
   bool was_busy_ = false;
   bool ended_ = false;
 };

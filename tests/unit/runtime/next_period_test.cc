@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "agent/capture/period_jitter.h"
-#include "agent/runtime/thread_observer.h"
+#include "agent/runtime/access_events.h"
 
 namespace memagent::runtime {
 namespace {
