@@ -24,6 +24,7 @@ Json KindJson(const AccessKindView& kind) {
   if (source.blocked_data) json["blocked_data"] = true;
   if (source.blocked_address) json["blocked_address"] = true;
   if (source.region != 0) json["region"] = source.region;
+  if (kind.page_bytes != 0) json["page_bytes"] = kind.page_bytes;
   json["latency"] = LatencyJson(kind.latency);
   return json;
 }
@@ -83,7 +84,11 @@ Json AccessJson(const View& view, const AccessView& access) {
           {"from_memory", access.FromMemory()},
           {"from_far_memory", access.FromFarMemory()},
           {"modified_elsewhere", access.Modified()},
+          {"tlb_known", access.TlbKnown()},
+          {"tlb_misses", access.TlbMisses()},
           {"latency", std::move(latency)},
+          {"instruction", LatencyJson(access.instruction)},
+          {"tlb_refill", LatencyJson(access.tlb_refill)},
           {"witnesses", WitnessesJson(access)},
           {"kinds", KindsJson(access)}};
 }

@@ -67,6 +67,9 @@ std::vector<std::string> LatencyItems(const View& view, const AccessView& access
     items.push_back(Concat("near ", Cycles(access.near.Mean()), " ", terminal.glyphs().becomes,
                            " far ", Cycles(access.far.Mean())));
   }
+  if (const auto whole = access.instruction.Mean()) {
+    items.push_back(Concat("whole instruction ", Cycles(whole)));
+  }
   items.push_back(Concat(Plural(access.latency.samples, "sample"), " with a latency"));
   return items;
 }
@@ -81,6 +84,27 @@ double EffectiveSamples(const AccessView& access) {
     squares += latency * latency * static_cast<double>(count);
   }
   return squares == 0 ? 0 : sum * sum / squares;
+}
+
+// How addresses were translated: TLB misses, and the sizes of pages.
+std::vector<std::string> TranslationItems(const AccessView& access) {
+  std::vector<std::string> items;
+  if (const uint64_t known = access.TlbKnown(); known > 0) {
+    std::string item = Concat(Share2(access.TlbMisses(), known), " missed the TLBs");
+    if (const auto mean = access.tlb_refill.Mean()) Append(item, " (", Cycles(mean), " cycles)");
+    items.push_back(std::move(item));
+  }
+  std::map<uint64_t, uint64_t> sizes;
+  uint64_t told = 0;
+  for (const auto& [key, kind] : access.kinds) {
+    if (kind.page_bytes == 0) continue;
+    sizes[kind.page_bytes] += kind.samples;
+    told += kind.samples;
+  }
+  for (const auto& [bytes, samples] : sizes) {
+    items.push_back(Concat(Share2(samples, told), " in pages of ", HumanBytes(bytes)));
+  }
+  return items;
 }
 
 }  // namespace
@@ -146,7 +170,8 @@ std::vector<AccessLine> AccessLines(const View& view, const AccessView& access,
   if (access.samples == 0) return {};
   return {{"latency", LatencyItems(view, access, terminal)},
           {"served by", PlaceItems(access)},
-          {"accesses", OpItems(access)}};
+          {"accesses", OpItems(access)},
+          {"translation", TranslationItems(access)}};
 }
 
 }  // namespace memagent::viewer

@@ -62,9 +62,10 @@ uint64_t KeyOf(const AccessKindView& kind) {
        {static_cast<uint64_t>(source.op), static_cast<uint64_t>(source.level),
         static_cast<uint64_t>(source.locality), static_cast<uint64_t>(source.snoop),
         static_cast<uint64_t>(source.tlb), static_cast<uint64_t>(kind.page)}) {
-    key = key << 8 | field;
+    key = key << 5 | field;  // none has 32 values
   }
-  return key << 16 | uint64_t{source.region} << 3 | uint64_t{source.locked} << 2 |
+  key = key << 7 | static_cast<uint64_t>(std::bit_width(kind.page_bytes));
+  return key << 8 | uint64_t{source.region} << 3 | uint64_t{source.locked} << 2 |
          uint64_t{source.blocked_data} << 1 | uint64_t{source.blocked_address};
 }
 
@@ -75,7 +76,10 @@ void AccessKindView::Add(const AccessKindView& other) {
   page = other.page;
   hardware = other.hardware;
   samples = SaturatingSum(samples, other.samples);
-  latency.Add(other.latency.samples, other.latency.cycles);
+  page_bytes = other.page_bytes;
+  latency.Add(other.latency);
+  instruction.Add(other.instruction);
+  tlb_refill.Add(other.tlb_refill);
 }
 
 void LatencySum::Add(uint64_t more_samples, uint64_t more_cycles) {
@@ -96,7 +100,12 @@ AccessView MakeAccessView(const memagent::v1::SiteTotal& total) {
     row.page = OfPage(kind.page());
     row.hardware = OfHardware(row.source);
     row.samples = kind.samples();
+    row.page_bytes = kind.page_bytes();
     row.latency.Add(kind.latency_samples(), kind.latency_cycles());
+    row.instruction.Add(kind.instruction_samples(), kind.instruction_cycles());
+    row.tlb_refill.Add(kind.tlb_refill_samples(), kind.tlb_refill_cycles());
+    view.instruction.Add(row.instruction);
+    view.tlb_refill.Add(row.tlb_refill);
     view.kinds[KeyOf(row)].Add(row);
     view.samples = SaturatingSum(view.samples, row.samples);
     view.latency.Add(row.latency.samples, row.latency.cycles);
@@ -124,6 +133,8 @@ void AccessView::Add(const AccessView& other) {
   latency.Add(other.latency.samples, other.latency.cycles);
   near.Add(other.near.samples, other.near.cycles);
   far.Add(other.far.samples, other.far.cycles);
+  instruction.Add(other.instruction);
+  tlb_refill.Add(other.tlb_refill);
   for (size_t page = 0; page < witnesses.size(); ++page) {
     for (size_t hardware = 0; hardware < witnesses[page].size(); ++hardware) {
       uint64_t& cell = witnesses[page][hardware];
@@ -175,6 +186,22 @@ uint64_t AccessView::Modified() const {
   uint64_t sum = 0;
   for (const auto& [key, kind] : kinds) {
     if (kind.source.snoop == Snoop::kModified) sum = SaturatingSum(sum, kind.samples);
+  }
+  return sum;
+}
+
+uint64_t AccessView::TlbMisses() const {
+  uint64_t sum = 0;
+  for (const auto& [key, kind] : kinds) {
+    if (kind.source.tlb >= TlbLevel::kWalk) sum = SaturatingSum(sum, kind.samples);
+  }
+  return sum;
+}
+
+uint64_t AccessView::TlbKnown() const {
+  uint64_t sum = 0;
+  for (const auto& [key, kind] : kinds) {
+    if (kind.source.tlb != TlbLevel::kUnknown) sum = SaturatingSum(sum, kind.samples);
   }
   return sum;
 }

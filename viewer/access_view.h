@@ -36,8 +36,11 @@ struct AccessKindView {
   DataSource source;
   Testimony page = Testimony::kUnknown;      // where the page lies
   Testimony hardware = Testimony::kUnknown;  // where the hardware says it was served
+  uint64_t page_bytes = 0;                   // of the page's translation; 0: not told
   uint64_t samples = 0;
   LatencySum latency;
+  LatencySum instruction;  // the whole of it
+  LatencySum tlb_refill;
 
   // Of a kind that says the same; the first one makes it.
   void Add(const AccessKindView& other);
@@ -50,6 +53,8 @@ struct AccessView {
   LatencySum latency;
   LatencySum near;  // page on the node of the CPU
   LatencySum far;   // page on another node
+  LatencySum instruction;
+  LatencySum tlb_refill;
   // Samples by page's and hardware's testimony: [page][hardware].
   std::array<std::array<uint64_t, 3>, 3> witnesses = {};
 
@@ -64,6 +69,9 @@ struct AccessView {
   uint64_t WithOp(MemoryOp op) const;
   // Lines that another core had modified.
   uint64_t Modified() const;
+  // Accesses whose address no TLB knew; of these and all others, those of which hardware told.
+  uint64_t TlbMisses() const;
+  uint64_t TlbKnown() const;
   // The latency that `share` (0..1) of the samples with one stay under; nullopt without any.
   std::optional<double> Percentile(double share) const;
 };

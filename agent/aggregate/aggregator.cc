@@ -39,15 +39,14 @@ void AddToSite(SiteStats& site, const ResolvedSample& sample, uint64_t weight) {
   site.evidence[static_cast<size_t>(sample.access.evidence)] += weight;
   CellCount& cell = site.cells[{sample.thread, sample.cpu_node, sample.memory_node}];
   cell.samples += weight;
-  cell.latency.Add(sample.latency_cycles, weight);
+  cell.latency.Add(sample.told.latency_cycles, weight);
   CodeCount& code = Bounded(site.code, sample.access.ip, uint64_t{0}, Aggregator::kMaxCode);
   code.samples += weight;
   if (Witness(sample) == PageWitness::kOtherNode) code.remote_samples += weight;
-  code.latency.Add(sample.latency_cycles, weight);
-  if (sample.has_source) {
-    site.kinds.Add(sample.source, Witness(sample), sample.latency_cycles, weight);
-  }
-  if (sample.latency_cycles != 0) site.latency[LatencyFloor(sample.latency_cycles)] += weight;
+  code.latency.Add(sample.told.latency_cycles, weight);
+  if (sample.has_told) site.kinds.Add(sample.told, Witness(sample), weight);
+  if (sample.told.latency_cycles != 0)
+    site.latency[LatencyFloor(sample.told.latency_cycles)] += weight;
   NotePage(site, sample);
   if (sample.page_not_present) ++site.pages_not_present;
 }
@@ -82,7 +81,7 @@ void Aggregator::AddSample(const ResolvedSample& sample) {
   }
   reservoir_.Offer({sample.time, sample.access.ip, sample.access.address, sample.thread, sample.cpu,
                     static_cast<uint32_t>(sample.attribution.site), sample.access.evidence,
-                    sample.memory_node, sample.latency_cycles, sample.data_src});
+                    sample.memory_node, sample.told.latency_cycles, sample.data_src});
 }
 
 void Aggregator::AddFault(const ResolvedSample& fault) {

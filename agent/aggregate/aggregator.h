@@ -5,13 +5,13 @@
 
 #include <cstdint>
 
+#include "agent/aggregate/access_kinds.h"
 #include "agent/aggregate/accounting.h"
 #include "agent/aggregate/page_set.h"
 #include "agent/aggregate/reservoir.h"
 #include "agent/aggregate/site_stats.h"
 #include "agent/attribute/attribution.h"
 #include "agent/base/containers.h"
-#include "agent/base/data_source.h"
 #include "agent/decode/sample.h"
 
 namespace memagent::aggregate {
@@ -32,10 +32,9 @@ struct ResolvedSample {
   attribute::Attribution attribution;
   NodeId memory_node = NodeId::kUnknown;
   bool page_not_present = false;
-  bool has_source = false;  // hardware told where the access was served
-  DataSource source;
-  uint32_t latency_cycles = 0;  // 0: not told
-  uint64_t data_src = 0;        // as the kernel gave it, for the samples that are kept
+  bool has_told = false;  // by an engine of hardware, of an access
+  HardwareTold told;
+  uint64_t data_src = 0;  // as the kernel gave it, for the samples that are kept
   // How many faults this one stands for; of an access, how many samples of the nominal period, a
   // whole number.
   double scale = 1;

@@ -50,11 +50,16 @@ HardwareAccess DecodeHardware(EngineKind engine, const RawSample& sample,
   hardware.access.ip = sample.exact_ip ? sample.ip : 0;
   hardware.source = DecodeDataSource(sample.data_src);
   hardware.latency_cycles = LatencyOf(sample);
+  hardware.instruction_cycles = sample.weight2;
+  hardware.page_bytes = sample.page_bytes;
   if (engine == EngineKind::kIbs) {
     if (const auto op = ParseIbsOp(sample.raw, processor)) {
       hardware.source = DecodeIbsOp(*op, processor);
       hardware.access.size_bytes = op->width_bytes;
       hardware.latency_cycles = op->miss_cycles;  // the kernel's weight is a prefetch's, too
+      hardware.instruction_cycles = op->tag_to_retire_cycles;
+      hardware.tlb_refill_cycles = op->tlb_refill_cycles;
+      if (op->tlb_page_bytes != 0) hardware.page_bytes = op->tlb_page_bytes;
     }
   }
   BookAddress(sample, hardware);

@@ -19,7 +19,12 @@ struct HardwareAccess {
   // Why it can be booked on no allocation, where the access has no address of ours.
   UnattributedReason why = UnattributedReason::kUnknownRegion;
   DataSource source;
-  uint32_t latency_cycles = 0;  // of the access, from issue to data; 0: not told
+  // Cycles; 0: not told.
+  uint32_t latency_cycles = 0;  // of the access, from issue to data
+  uint16_t instruction_cycles =
+      0;  // of the whole instruction: AMD to its retirement, Intel to its end
+  uint16_t tlb_refill_cycles = 0;
+  uint64_t page_bytes = 0;  // of the page that was accessed, as its translation has it; 0: not told
 };
 
 // `sample.raw` must still be there: an IBS sample's registers say more than the kernel's word, and

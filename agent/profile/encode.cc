@@ -76,6 +76,11 @@ void EncodeKind(MessageWriter& out, const AccessKindData& kind) {
   PutUint(out, F::kSamples, kind.samples);
   PutUint(out, F::kLatencySamples, kind.latency.samples);
   PutUint(out, F::kLatencyCycles, kind.latency.cycles);
+  PutUint(out, F::kPageBytes, kind.page_bytes);
+  PutUint(out, F::kInstructionSamples, kind.instruction.samples);
+  PutUint(out, F::kInstructionCycles, kind.instruction.cycles);
+  PutUint(out, F::kTlbRefillSamples, kind.tlb_refill.samples);
+  PutUint(out, F::kTlbRefillCycles, kind.tlb_refill.cycles);
 }
 
 void EncodeKinds(MessageWriter& out, const SiteTotalData& total) {

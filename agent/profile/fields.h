@@ -218,6 +218,11 @@ struct AccessKind {
     kSamples,
     kLatencySamples,
     kLatencyCycles,
+    kPageBytes,
+    kInstructionSamples,
+    kInstructionCycles,
+    kTlbRefillSamples,
+    kTlbRefillCycles,
   };
 };
 struct SampledCounts {

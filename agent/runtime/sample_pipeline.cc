@@ -45,9 +45,9 @@ void TakeHardware(const PendingSample& pending, aggregate::ResolvedSample& sampl
   const decode::HardwareAccess& hardware = *pending.hardware;
   sample.access = hardware.access;
   sample.attribution.reason = hardware.why;
-  sample.has_source = hardware.access.evidence != Evidence::kNone;
-  sample.source = hardware.source;
-  sample.latency_cycles = hardware.latency_cycles;
+  sample.has_told = hardware.access.evidence != Evidence::kNone;
+  sample.told = {hardware.source, hardware.page_bytes, hardware.latency_cycles,
+                 hardware.instruction_cycles, hardware.tlb_refill_cycles};
   sample.data_src = pending.raw.data_src;
 }
 

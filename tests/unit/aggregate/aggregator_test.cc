@@ -187,16 +187,18 @@ TEST(Aggregator, SamplesByNodeGrowsToTheHighestNode) {
 TEST(Aggregator, LatencyIsSummedByCellCodeAndKind) {
   Aggregator aggregator(10);
   ResolvedSample remote = Sample();
-  remote.has_source = true;
-  remote.source.op = MemoryOp::kLoad;
-  remote.source.level = MemoryLevel::kDram;
-  remote.source.locality = Locality::kOtherNode;
-  remote.latency_cycles = 300;
+  remote.has_told = true;
+  remote.told.source.op = MemoryOp::kLoad;
+  remote.told.source.level = MemoryLevel::kDram;
+  remote.told.source.locality = Locality::kOtherNode;
+  remote.told.page_bytes = 4096;
+  remote.told.instruction_cycles = 900;
+  remote.told.latency_cycles = 300;
   aggregator.AddSample(remote);
-  remote.latency_cycles = 700;
+  remote.told.latency_cycles = 700;
   remote.scale = 2;
   aggregator.AddSample(remote);
-  remote.latency_cycles = 0;  // the hardware did not tell
+  remote.told.latency_cycles = 0;  // the hardware did not tell
   aggregator.AddSample(remote);
   const SiteStats& site = *aggregator.FindSite(kSite);
   const CellCount& cell = site.cells.at({1, NodeId{0}, NodeId{1}});
@@ -207,7 +209,10 @@ TEST(Aggregator, LatencyIsSummedByCellCodeAndKind) {
   EXPECT_EQ(site.latency, (LatencyHistogram{{256, 1}, {640, 2}}));
   ASSERT_EQ(site.kinds.all().size(), 1u);
   const AccessKind& kind = site.kinds.all().begin()->second;
-  EXPECT_EQ(kind.source, remote.source);
+  EXPECT_EQ(kind.source, remote.told.source);
+  EXPECT_EQ(kind.page_bytes, 4096u);
+  EXPECT_EQ(kind.instruction.samples, 5u);
+  EXPECT_EQ(kind.tlb_refill.samples, 0u);
   EXPECT_EQ(kind.page, PageWitness::kOtherNode);
   EXPECT_EQ(kind.samples, 5u);
   EXPECT_EQ(kind.latency.samples, 3u);
@@ -215,15 +220,33 @@ TEST(Aggregator, LatencyIsSummedByCellCodeAndKind) {
 
 TEST(AccessKinds, WitnessesThatDisagreeAreCountedApart) {
   AccessKinds kinds;
-  DataSource local;
-  local.locality = Locality::kSameNode;
-  kinds.Add(local, PageWitness::kSameNode, 0, 1);
-  kinds.Add(local, PageWitness::kOtherNode, 0, 1);
-  kinds.Add(local, PageWitness::kOtherNode, 0, 1);
+  HardwareTold local;
+  local.source.locality = Locality::kSameNode;
+  kinds.Add(local, PageWitness::kSameNode, 1);
+  kinds.Add(local, PageWitness::kOtherNode, 1);
+  kinds.Add(local, PageWitness::kOtherNode, 1);
   ASSERT_EQ(kinds.all().size(), 2u);
   for (const auto& [key, kind] : kinds.all()) {
     EXPECT_EQ(kind.samples, kind.page == PageWitness::kOtherNode ? 2u : 1u);
   }
+}
+
+TEST(AccessKinds, KindsThatDifferInAnythingAreApart) {
+  AccessKinds kinds;
+  HardwareTold told;
+  kinds.Add(told, PageWitness::kUnknown, 1);
+  for (const uint64_t bytes : {uint64_t{4096}, uint64_t{2} << 20, uint64_t{1} << 30}) {
+    told.page_bytes = bytes;
+    kinds.Add(told, PageWitness::kUnknown, 1);
+  }
+  told.source.region = 31;
+  kinds.Add(told, PageWitness::kUnknown, 1);
+  told.source.locked = true;
+  kinds.Add(told, PageWitness::kUnknown, 1);
+  told.source.tlb = TlbLevel::kFault;
+  kinds.Add(told, PageWitness::kUnknown, 1);
+  kinds.Add(told, PageWitness::kOtherNode, 1);
+  EXPECT_EQ(kinds.all().size(), 8u);
 }
 
 TEST(AccessKinds, BeyondTheLimitTheRestIsUnknownTogether) {
@@ -232,11 +255,11 @@ TEST(AccessKinds, BeyondTheLimitTheRestIsUnknownTogether) {
   for (uint8_t region = 0; region < 32; ++region) {
     for (uint8_t op = 0; op < kMemoryOpCount; ++op) {
       for (uint8_t level = 0; level < kMemoryLevelCount; ++level, ++added) {
-        DataSource source;
-        source.region = region;
-        source.op = MemoryOp{op};
-        source.level = MemoryLevel{level};
-        kinds.Add(source, PageWitness::kUnknown, 0, 1);
+        HardwareTold told;
+        told.source.region = region;
+        told.source.op = MemoryOp{op};
+        told.source.level = MemoryLevel{level};
+        kinds.Add(told, PageWitness::kUnknown, 1);
       }
     }
   }

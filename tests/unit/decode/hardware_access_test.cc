@@ -92,6 +92,8 @@ TEST(HardwareAccess, RegistersTellPrefetchesAndWidth) {
   EXPECT_EQ(prefetch.source.op, MemoryOp::kPrefetch);
   EXPECT_EQ(prefetch.source.level, MemoryLevel::kDram);
   EXPECT_EQ(prefetch.access.size_bytes, 4);
+  EXPECT_EQ(prefetch.instruction_cycles, 1271);
+  EXPECT_EQ(prefetch.page_bytes, uint64_t{1} << 30);
   EXPECT_EQ(prefetch.latency_cycles, 0u);  // a prefetch's means nothing
   EXPECT_EQ(prefetch.access.evidence, Evidence::kExact);
   EXPECT_EQ(Decode(sample, EngineKind::kPebs).source.op, MemoryOp::kLoad);  // raw is IBS's only

@@ -267,6 +267,9 @@ TEST_F(WriterTest, WhatHardwareToldIsKept) {
   kind.page = aggregate::PageWitness::kOtherNode;
   kind.samples = 9;
   kind.latency = {8, 4000};
+  kind.page_bytes = 4096;
+  kind.instruction = {9, 5000};
+  kind.tlb_refill = {1, 70};
   const std::array<LatencyData, 2> latency = {LatencyData{448, 5}, LatencyData{512, 3}};
   const std::array<CellData, 1> cells = {CellData{0, NodeId{0}, NodeId{1}, 9, {8, 4000}}};
   const std::array<CodeData, 1> code = {CodeData{0, 9, 9, {8, 4000}}};
@@ -279,14 +282,17 @@ TEST_F(WriterTest, WhatHardwareToldIsKept) {
   writer_.BeginTotals(50, true);
   ASSERT_TRUE(writer_.AddSiteTotal(total));
   ASSERT_TRUE(writer_.EndTotals(AccountingData{}, OwnCostData{}));
-  EXPECT_EQ(Read().sites.at(3).total.ShortDebugString(),
-            "site: 3 cell_thread: 0 cell_cpu_node: 0 cell_memory_node: 1 cell_samples: 9 "
-            "code_frame: 0 code_samples: 9 code_remote_samples: 9 kind { op: LOAD level: DRAM "
-            "locality: OTHER_NODE snoop: SNOOP_MISS tlb: TLB_WALK locked: true blocked_address: "
-            "true region: 3 page: PAGE_OTHER_NODE samples: 9 latency_samples: 8 latency_cycles: "
-            "4000 } latency_floor_cycles: 448 latency_floor_cycles: 512 latency_samples: 5 "
-            "latency_samples: 3 cell_latency_samples: 8 cell_latency_cycles: 4000 "
-            "code_latency_samples: 8 code_latency_cycles: 4000");
+  EXPECT_EQ(
+      Read().sites.at(3).total.ShortDebugString(),
+      "site: 3 cell_thread: 0 cell_cpu_node: 0 cell_memory_node: 1 cell_samples: 9 "
+      "code_frame: 0 code_samples: 9 code_remote_samples: 9 kind { op: LOAD level: DRAM "
+      "locality: OTHER_NODE snoop: SNOOP_MISS tlb: TLB_WALK locked: true blocked_address: "
+      "true region: 3 page: PAGE_OTHER_NODE samples: 9 latency_samples: 8 latency_cycles: "
+      "4000 page_bytes: 4096 instruction_samples: 9 instruction_cycles: 5000 tlb_refill_samples: 1 "
+      "tlb_refill_cycles: 70 } latency_floor_cycles: 448 latency_floor_cycles: 512 "
+      "latency_samples: 5 "
+      "latency_samples: 3 cell_latency_samples: 8 cell_latency_cycles: 4000 "
+      "code_latency_samples: 8 code_latency_cycles: 4000");
 }
 
 TEST_F(WriterTest, EventsAreThoseOfTheLastTotals) {
