@@ -45,7 +45,8 @@ int KindIndex(RegionKind kind) {
 }
 
 SiteId Make(RegionKind kind, StackId stack, PickClass picked) {
-  const uint32_t id = sites_given.fetch_add(1, std::memory_order_relaxed) + 1;
+  // Release: who sees the id in SiteCount() sees the whole stack, which was there before it.
+  const uint32_t id = sites_given.fetch_add(1, std::memory_order_release) + 1;
   if (id > kMaxSites) {
     sites_given.store(kMaxSites, std::memory_order_relaxed);
     return SiteId::kUnknown;
@@ -125,7 +126,7 @@ void InheritLiveBlocks() {
 }
 
 uint32_t SiteCount() {
-  const uint32_t given = sites_given.load(std::memory_order_relaxed);
+  const uint32_t given = sites_given.load(std::memory_order_acquire);
   return given < kMaxSites ? given : kMaxSites;
 }
 

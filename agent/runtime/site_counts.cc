@@ -17,7 +17,8 @@ int64_t LiveBytes(const RegionCounts& counts) {
 
 }  // namespace
 
-SiteCounts::SiteCounts(const attribute::RegionIndex& regions) : regions_(regions) {
+SiteCounts::SiteCounts(const attribute::RegionIndex& regions)
+    : regions_(regions), last_site_(ledger::SiteCount()) {
   AddThreads();
   Sum();
 }
@@ -44,6 +45,7 @@ SiteCount SiteCounts::Of(SiteId site) const {
 
 RegionCounts SiteCounts::Tracked(SiteId site) const {
   RegionCounts counts;
+  if (static_cast<uint32_t>(site) > last_site_) return counts;
   const auto region = regions_.counts().find(static_cast<uint32_t>(site));
   if (region != regions_.counts().end()) return region->second;
   const ledger::SiteCounters* total = ledger::CountersOf(site);
@@ -70,7 +72,7 @@ RegionCounts SiteCounts::Tracked(SiteId site) const {
 }
 
 void SiteCounts::Sum() {
-  for (uint32_t id = 1; id <= ledger::SiteCount(); ++id) {
+  for (uint32_t id = 1; id <= last_site_; ++id) {
     const RegionCounts counts = Tracked(SiteId{id});
     allocations_ += counts.allocations;
     live_blocks_ += counts.inherited_blocks + counts.allocations - counts.frees;

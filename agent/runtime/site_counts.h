@@ -16,7 +16,8 @@ namespace memagent::runtime {
 class SiteCounts {
  public:
   // Reads the ledger now. Host threads run on: a thread in the middle of a flush may be seen twice
-  // or not at all for that one entry; the next checkpoint corrects it.
+  // or not at all for that one entry; the next checkpoint corrects it. Sites made later count
+  // nothing: whoever reads the stacks after this moment has those of all sites that count.
   explicit SiteCounts(const attribute::RegionIndex& regions);
 
   // Of a primary site.
@@ -40,6 +41,7 @@ class SiteCounts {
   attribute::RegionCounts Tracked(SiteId site) const;
 
   const attribute::RegionIndex& regions_;
+  uint32_t last_site_ = 0;
   base::HashMap<uint32_t, Delta> deltas_;
   base::HashMap<uint32_t, SiteEstimate> estimates_;  // by primary site
   uint64_t allocations_ = 0;

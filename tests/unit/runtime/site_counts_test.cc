@@ -55,6 +55,16 @@ TEST_F(SiteCountsTest, FreesBeyondTheThreadsOwnAllocationsAreSubtractedInSum) {
   EXPECT_EQ(counts.allocations, 1u);
 }
 
+// Its stack may not be in the profile yet: a site that counted would be written without one.
+TEST_F(SiteCountsTest, SiteMadeAfterwardsCountsNothing) {
+  const SiteCounts counts(regions_);
+  const SiteId later = ledger::NewSite(RegionKind::kHeap);
+  first_->counters.CountAllocation(later, 100);
+  first_->counters.FlushAll();
+  EXPECT_FALSE(counts.Of(later).any());
+  EXPECT_TRUE(SiteCounts(regions_).Of(later).any());
+}
+
 TEST_F(SiteCountsTest, PeakOutlivesTheBlocks) {
   for (int i = 0; i < 10; ++i) first_->counters.CountAllocation(site_, 100);
   for (int i = 0; i < 10; ++i) first_->counters.CountFree(site_, 100);
