@@ -46,9 +46,10 @@ std::string HumanPicos(uint64_t picos) {
   return Concat(Fixed(static_cast<double>(picos) / 1000, 1), " ns");
 }
 
+// At least a fifth of what the process took: an estimate can be too high (runtime/economy.cc).
 double ProgramNanos(const OwnCost& cost) {
-  return std::max(0.0, static_cast<double>(cost.process_cpu_nanos()) -
-                           static_cast<double>(cost.estimated_nanos()));
+  const auto process = static_cast<double>(cost.process_cpu_nanos());
+  return std::max(process / 5, process - static_cast<double>(cost.estimated_nanos()));
 }
 
 double ShareOf(uint64_t nanos, const OwnCost& cost) {

@@ -15,7 +15,7 @@ os::PageNodeCalls CallsReading(std::string_view& text) {
   calls.context = &text;
   calls.move_pages = [](void*, std::span<const uint64_t>, int*) { return -38L; };
   calls.get_mempolicy = [](void*, uint64_t) { return -38L; };
-  calls.is_present = [](void*, uint64_t) { return -38L; };
+  calls.presence = [](void*, uint64_t) { return -38L; };
   calls.read_numa_maps = [](void* context) {
     return std::optional(memagent::base::String(*static_cast<std::string_view*>(context)));
   };
