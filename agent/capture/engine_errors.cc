@@ -253,6 +253,32 @@ constexpr Row kRedirectRows[] = {
       "Report this: memagent's descriptors are in a table of their own."}},
 };
 
+// Why an event that opens stays silent (facts: perf_abi 2.2, 3.2, 4.2, 8.1).
+constexpr Row kRunRows[] = {
+    {0,
+     Ibs,
+     {"silent",
+      "The events opened, but never ran: another session uses IBS, one at a time on a CPU.",
+      "Stop other profilers on this machine (perf record, another memagent)."}},
+    {0,
+     Pebs,
+     {"silent",
+      "The events opened, but never ran: too few counters are free, or another session uses "
+      "another ldlat on the same core.",
+      "sysctl kernel.nmi_watchdog=0, and stop other profilers on this machine."}},
+    {0,
+     Always,
+     {"silent", "The events opened, but the kernel never ran them.",
+      "Stop other profilers on this machine; on a virtual machine use bare metal."}},
+};
+
+constexpr Row kSampleRows[] = {
+    {0,
+     Always,
+     {"silent", "The events ran, but no sample came of them: the hardware only counts.",
+      "On a virtual machine use bare metal, or engine=software."}},
+};
+
 constexpr EngineError kUnknown = {"unknown errno",
                                   "The kernel refused for a reason not in our table.",
                                   "Report it with the output of memagent check."};
@@ -267,6 +293,10 @@ std::span<const Row> RowsOf(EngineStep step) {
       return kMapAuxRows;
     case EngineStep::kRedirect:
       return kRedirectRows;
+    case EngineStep::kRun:
+      return kRunRows;
+    case EngineStep::kSample:
+      return kSampleRows;
   }
   return {};
 }

@@ -20,6 +20,8 @@ enum class EngineStep : uint8_t {
   kMap,       // the ring
   kMapAux,    // the AUX area (SPE)
   kRedirect,  // records into another event's ring
+  kRun,       // it opened, and its time ran; no errno: the kernel never had room for it
+  kSample,    // it ran; no errno: no sample came of it
 };
 
 struct EngineError {

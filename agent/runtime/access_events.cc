@@ -65,11 +65,37 @@ void AccessEvents::SetPeriod(const capture::EnginePlan& plan, uint32_t factor, u
   }
 }
 
-PendingSample AccessEvents::Pending(const decode::RawSample& raw,
+double AccessEvents::ScaleOfNext(ObservedEvent& event) const {
+  return static_cast<double>(period_factor_ * event.scale().Next());
+}
+
+uint64_t AccessEvents::Scaled(const ObservedEvent& event, uint64_t samples) const {
+  const double each = static_cast<double>(period_factor_) * event.scale().ratio();
+  return static_cast<uint64_t>(static_cast<double>(samples) * each + 0.5);
+}
+
+// An event of one kind of core can't run while the thread is on another kind, and is not wanted
+// then: the time that the events of other PMUs ran is not its own.
+void AccessEvents::UpdateScales() {
+  for (ObservedEvent& event : events_) {
+    if (!event.open()) continue;
+    base::OrderedMap<uint32_t, uint64_t> elsewhere;  // by PMU
+    for (const ObservedEvent& other : events_) {
+      if (!other.open() || other.pmu_type() == event.pmu_type()) continue;
+      uint64_t& nanos = elsewhere[other.pmu_type()];
+      nanos = std::max(nanos, other.counts().running_nanos);
+    }
+    uint64_t wanted = event.counts().enabled_nanos;
+    for (const auto& [pmu, nanos] : elsewhere) wanted -= std::min(nanos, wanted);
+    event.scale().Update(wanted, event.counts().running_nanos);
+  }
+}
+
+PendingSample AccessEvents::Pending(ObservedEvent& event, const decode::RawSample& raw,
                                     const decode::IbsProcessor& processor) const {
   PendingSample pending;
   pending.raw = raw;
-  pending.scale = static_cast<double>(period_factor_);
+  pending.scale = ScaleOfNext(event);
   if (engine_ != EngineKind::kSoftware) {
     pending.hardware = decode::DecodeHardware(engine_, raw, processor);
   }

@@ -35,14 +35,32 @@ class AccessEvents {
   void SetPeriod(const capture::EnginePlan& plan, uint32_t factor, uint64_t random);
   uint32_t period_factor() const { return period_factor_; }
 
-  // What one of their samples says.
-  PendingSample Pending(const decode::RawSample& raw, const decode::IbsProcessor& processor) const;
+  // What a sample of `event`, one of them, says.
+  PendingSample Pending(ObservedEvent& event, const decode::RawSample& raw,
+                        const decode::IbsProcessor& processor) const;
+  // What the next sample of `event` stands for.
+  double ScaleOfNext(ObservedEvent& event) const;
+  // Asks the kernel for every event's counts. Returns the samples lost since the last call, scaled
+  // as those that were not; of event i only if `is_lost(i)`.
+  template <typename F>
+  uint64_t Refresh(F is_lost) {
+    uint64_t lost = 0;
+    for (size_t i = 0; i < events_.size(); ++i) {
+      const uint64_t fresh = events_[i].Refresh();
+      if (is_lost(i)) lost += Scaled(events_[i], fresh);
+    }
+    UpdateScales();
+    return lost;
+  }
 
   // As the plan's ladders; one that is not open has no counts.
   const base::Vector<ObservedEvent>& all() const { return events_; }
   base::Vector<ObservedEvent>& all() { return events_; }
 
  private:
+  uint64_t Scaled(const ObservedEvent& event, uint64_t samples) const;
+  void UpdateScales();
+
   EngineKind engine_ = EngineKind::kNone;
   base::Vector<ObservedEvent> events_;
   uint32_t period_factor_ = 1;

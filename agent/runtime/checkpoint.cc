@@ -239,17 +239,19 @@ void Checkpoint::WriteEventTotals(const aggregate::Accounting& process,
                                   const profile::OwnCostData& own,
                                   const profile::EconomyData& economy) {
   const EngineInUse& engine = from_.observation.engine();
+  base::Vector<Observation::RetiredEvent> all = from_.observation.retired_events();
   const base::Vector<Observation::EventSum> sums = from_.observation.SumEvents();
-  base::Vector<base::String> attrs;
-  base::Vector<profile::EventTotalData> events;
-  attrs.reserve(sums.size());  // the records borrow from it
   for (size_t i = 0; i < sums.size() && i < engine.rungs.size(); ++i) {
     const capture::EventLadder& ladder = engine.plan->access[i];
-    if (engine.rungs[i] == ladder.size()) continue;  // it did not open
-    const capture::EventAttempt& attempt = ladder[engine.rungs[i]];
-    const EventCounts& counts = sums[i].counts;
-    attrs.push_back(os::PerfAttrText(attempt.attr));
-    events.push_back({attempt.event, attrs.back(), attempt.loss, sums[i].threads,
+    if (engine.rungs[i] < ladder.size()) all.push_back({&ladder[engine.rungs[i]], sums[i]});
+  }
+  base::Vector<base::String> attrs;
+  base::Vector<profile::EventTotalData> events;
+  attrs.reserve(all.size());  // the records borrow from it
+  for (const auto& [attempt, sum] : all) {
+    const EventCounts& counts = sum.counts;
+    attrs.push_back(os::PerfAttrText(attempt->attr));
+    events.push_back({attempt->event, attrs.back(), attempt->loss, sum.threads,
                       counts.enabled_nanos, counts.running_nanos, counts.occurrences,
                       counts.samples, counts.lost, counts.throttled});
   }

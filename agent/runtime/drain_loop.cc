@@ -239,7 +239,10 @@ void DrainLoop::Housekeep() {
   if (tick_ % kUnseenTicks == 0) observation_.AdoptUnseenThreads();
   LearnLateFacts();
   economy_.Adjust(now, own_cost_);
-  if (tick_ % kNameTicks == 1) observation_.RefreshNames();
+  if (tick_ % kNameTicks == 1) {
+    observation_.RefreshNames();
+    observation_.JudgeEngine(now, batch_);
+  }
   if (pipeline_.unloads_seen() != capture::UnloadCount()) FollowCode();
   if (now > started_ + kCalibrateAfterNanos) own_cost_.TryOnce(observation_.engine());
   if (options_.checkpoint != 0 && now >= next_checkpoint_) {
@@ -354,7 +357,10 @@ void DrainLoop::WriteCheckpoint(const char* how) {
     return;
   }
   AppendRunReport({});
-  if (how == nullptr && checkpoint_.IsOvergrown()) checkpoint_.Rewrite(header);
+  const capture::EnginePlan* plan = observation_.engine().plan;
+  const bool changed = header_plan_ != nullptr && plan != header_plan_;
+  if (changed || (how == nullptr && checkpoint_.IsOvergrown())) checkpoint_.Rewrite(header);
+  header_plan_ = plan;
   checkpoint_.Write(how, OwnCost(), economy_.Data());
   reserve_.Take();
 }

@@ -86,6 +86,7 @@ class DrainLoop {
   LateFacts late_;
   bool late_known_ = false;
   capture::EventSelection selection_;
+  const capture::EnginePlan* header_plan_ = nullptr;  // that the profile's header names
   base::Vector<PendingSample> batch_;
   base::Vector<ledger::RegionEvent> region_events_;
   uint64_t last_tick_ = 0;

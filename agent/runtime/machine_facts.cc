@@ -36,15 +36,9 @@ profile::EngineData RefusedEngine(const capture::EngineRefusal& refusal) {
   return data;
 }
 
-// An engine that could not be opened: the errno is that of the last rung.
-profile::EngineData FailedEngine(const EngineFailure& failure, const EarlyFacts& early,
-                                 const capture::EventSelection& selection) {
-  capture::EventAttempt last;
-  const capture::EnginePlan* plan = capture::FindPlan(selection, failure.engine);
-  if (plan != nullptr) last = plan->access.back().back();
-  last.scope = capture::EventScope::kThread;  // others are not tried
-  const capture::EngineError why = capture::ExplainEngineError(
-      failure.step, failure.error, capture::ContextOf(early, failure.engine, last));
+// An engine that could not be opened, or did nothing.
+profile::EngineData FailedEngine(const EngineFailure& failure, const EarlyFacts& early) {
+  const capture::EngineError why = ExplainFailure(failure, early);
   profile::EngineData data;
   data.kind = failure.engine;
   data.refused = why.meaning;
@@ -82,7 +76,7 @@ base::Vector<profile::EngineData> UnusedEngines(const capture::EventSelection& s
     engines.push_back(RefusedEngine(refusal));
   }
   for (const EngineFailure& failure : engine.failures) {
-    engines.push_back(FailedEngine(failure, early, selection));
+    engines.push_back(FailedEngine(failure, early));
   }
   return engines;
 }

@@ -38,53 +38,6 @@ uint64_t RunningNanos(const base::Vector<ObservedEvent>& events) {
 
 }  // namespace
 
-void Observation::SetSelection(const capture::EventSelection* selection,
-                               const capture::EngineFacts& facts) {
-  selection_ = selection;
-  engine_.plan = capture::NextPlan(*selection, nullptr);
-  paranoid_ = facts.kernel.perf_event_paranoid;
-  context_.processor = {facts.cpu.family, facts.cpu.model};
-  if (capture::FindPlan(*selection, EngineKind::kSpe) != nullptr) {
-    context_.spe_cpus = ReadSpeCpus(facts.pmus);
-  }
-}
-
-bool Observation::TryNextPlan(const OpenOutcome& outcome) {
-  if (engine_.known || outcome.access != nullptr || engine_.plan == nullptr) return false;
-  engine_.failures.push_back({engine_.plan->engine, outcome.error, outcome.failed_step});
-  const capture::EnginePlan* next = capture::NextPlan(*selection_, engine_.plan);
-  if (next == nullptr) return false;
-  engine_.plan = next;
-  return true;
-}
-
-OpenOutcome Observation::OpenEvents(ThreadObserver& observer) {
-  const uint64_t ring_pages = FirstRingPages(*observer.record());
-  OpenOutcome outcome;
-  do {
-    outcome =
-        observer.Open(*selection_, engine_.plan, engine_.rungs, ring_pages, options_.fault_period);
-  } while (TryNextPlan(outcome));
-  return outcome;
-}
-
-void Observation::NoteOutcome(const OpenOutcome& outcome, ThreadSummary& summary) {
-  if (!engine_.known) {
-    engine_.access = outcome.access;
-    engine_.minor_faults = outcome.minor;
-    if (outcome.access != nullptr) engine_.rungs = outcome.rungs;  // else each tries them all
-    engine_.ring_pages = outcome.ring_pages;
-    engine_.known = true;
-  }
-  if (outcome.access != nullptr || engine_.plan == nullptr) return;
-  const capture::EngineError why =
-      capture::ExplainEngineError(outcome.failed_step, outcome.error, paranoid_);
-  summary.not_sampled = base::String(why.meaning);
-  base::String text(why.meaning);
-  text.append(" ").append(why.remedy);
-  log_.Add(profile::Severity::kWarning, "thread_not_sampled", text);
-}
-
 // A program's main thread often begins with the largest burst of page faults.
 uint64_t Observation::FirstRingPages(const ledger::ThreadRecord& record) const {
   return record.is_main ? options_.ring_pages : std::max<uint64_t>(options_.ring_pages / 4, 1);
@@ -96,7 +49,7 @@ void Observation::Observe(ledger::ThreadRecord* record, uint32_t serial) {
   summary.tid = record->tid;
   summary.main = record->is_main;
   NoteOutcome(OpenEvents(it->second), summary);
-  if (period_factor_ != 1) MovePeriod(it->second);
+  if (PeriodFactor() != 1) MovePeriod(it->second);
   const Nanos now = os::MonotonicNanos();
   const Nanos started = clock_.ToNanos(record->start_tsc);  // 0 before the clock has a slope
   summary.started = started == 0 || started > now ? session_started_ : started;
@@ -219,7 +172,44 @@ bool Observation::ReadRings(base::Vector<PendingSample>& batch, uint64_t tick_na
     }
     busy |= observer.was_busy();
   }
+  return busy | ReadCpus(batch);
+}
+
+// Whose thread a sample of a CPU is of is told by its id. What can't be told is booked on the first
+// thread, so that the process's accounts are closed.
+bool Observation::ReadCpus(base::Vector<PendingSample>& batch) {
+  if (!cpus_.open() || observers_.empty()) return false;
+  base::HashMap<Tid, const ledger::ThreadRecord*> records;
+  for (auto& [serial, observer] : observers_) records[observer.record()->tid] = observer.record();
+  const uint32_t first_thread = summaries_.begin()->first;
+  aggregate::Accounting& rest = aggregator_.Thread(first_thread).accounting;
+  const size_t first = batch.size();
+  const bool busy = cpus_.Read(pid_, context_.processor, batch);
+  const auto is_stranger = [&](PendingSample& sample) {
+    const auto known = records.find(sample.raw.tid);
+    if (known == records.end()) return true;
+    sample.thread = known->second->serial.load(std::memory_order_relaxed);
+    sample.fs_base = known->second->fs_base;
+    return false;
+  };
+  const auto end =
+      std::remove_if(batch.begin() + static_cast<ptrdiff_t>(first), batch.end(), is_stranger);
+  const auto strangers = static_cast<uint64_t>(batch.end() - end);
+  batch.erase(end, batch.end());
+  rest.DropSamples(DropReason::kThreadUnknown, strangers * cpus_.period_factor());
+  BookCpuLosses();
   return busy;
+}
+
+void Observation::BookCpuLosses() {
+  if (!cpus_.open() || summaries_.empty()) return;
+  aggregate::Accounting& rest = aggregator_.Thread(summaries_.begin()->first).accounting;
+  const CpuLosses losses = cpus_.TakeLosses();
+  rest.DropSamples(DropReason::kMalformedRecord, losses.malformed);
+  cpu_lost_here_ += losses.lost_here;
+  const auto whole = static_cast<uint64_t>(cpu_lost_here_);
+  cpu_lost_here_ -= static_cast<double>(whole);
+  rest.DropSamples(DropReason::kRingLost, whole);
 }
 
 void Observation::UpdateSummary(uint32_t serial, const ThreadObserver& observer) {
@@ -244,7 +234,8 @@ void Observation::Bury(uint32_t serial, ThreadObserver& observer) {
   aggregate::Accounting& accounting = aggregator_.Thread(serial).accounting;
   observer.BookLosses(accounting, {});
   UpdateSummary(serial, observer);
-  if (summary.running_nanos == 0 && summary.not_sampled.empty() && engine_.plan != nullptr) {
+  const bool by_thread = engine_.plan != nullptr && !engine_.whole_cpus;
+  if (summary.running_nanos == 0 && summary.not_sampled.empty() && by_thread) {
     summary.not_sampled = "It had ended before its events were open.";
   }
   for (size_t i = 0; i < kUntrackedReasonCount; ++i) {
@@ -284,6 +275,9 @@ void Observation::CloseAll() {
     observer.record()->observed.store(ledger::ThreadRecord::kNotObserved);
   }
   observers_.clear();
+  BookCpuLosses();
+  KeepCpuCounts();
+  cpus_.Close();
 }
 
 void Observation::RefreshNames() {
@@ -298,43 +292,7 @@ void Observation::RefreshNames() {
     observer.BookLosses(aggregator_.Thread(serial).accounting, {});
     UpdateSummary(serial, observer);
   }
-}
-
-base::Vector<Observation::EventSum> Observation::SumEvents() const {
-  base::Vector<EventSum> sums;
-  for (const auto& [serial, summary] : summaries_) {
-    sums.resize(std::max(sums.size(), summary.events.size()));
-    for (size_t i = 0; i < summary.events.size(); ++i) {
-      sums[i].counts.Add(summary.events[i]);
-      if (summary.events[i].enabled_nanos != 0) ++sums[i].threads;
-    }
-  }
-  return sums;
-}
-
-void Observation::JitterPeriods(Nanos now, bool now_or_never) {
-  const bool wanted = now_or_never && engine_.plan != nullptr && engine_.plan->uses_aux;
-  if (now < next_jitter_ && !wanted) return;
-  next_jitter_ = now + kJitterNanos;
-  last_jitter_ = now;
-  for (auto& [serial, observer] : observers_) MovePeriod(observer);
-}
-
-Nanos Observation::ReadUntil(Nanos now) const {
-  const bool buffered = engine_.plan != nullptr && engine_.plan->uses_aux;
-  return buffered ? std::min(now, last_jitter_) : now;
-}
-
-void Observation::MovePeriod(ThreadObserver& observer) {
-  random_ = random_ * 6364136223846793005ull + 1442695040888963407ull;  // Knuth's MMIX generator
-  if (engine_.plan == nullptr) return;
-  observer.SetPeriod(*engine_.plan, period_factor_, random_);
-}
-
-void Observation::SetPeriodFactor(uint32_t factor) {
-  if (factor == period_factor_) return;
-  period_factor_ = factor;
-  for (auto& [serial, observer] : observers_) MovePeriod(observer);
+  BookCpuLosses();
 }
 
 }  // namespace memagent::runtime

@@ -9,8 +9,10 @@
 #include "agent/attribute/attributor.h"
 #include "agent/base/containers.h"
 #include "agent/base/options.h"
+#include "agent/capture/engine_errors.h"
 #include "agent/capture/event_selection.h"
 #include "agent/os/clock.h"
+#include "agent/runtime/cpu_observer.h"
 #include "agent/runtime/event_log.h"
 #include "agent/runtime/thread_observer.h"
 
@@ -40,17 +42,22 @@ struct EngineFailure {
   EngineKind engine = EngineKind::kNone;
   int error = 0;
   capture::EngineStep step = capture::EngineStep::kOpen;
+  const capture::EventAttempt* attempt = nullptr;  // that failed last, where it is known
 };
+capture::EngineError ExplainFailure(const EngineFailure& failure,
+                                    const capture::EngineFacts& facts);
 
 // How the events opened, from the first thread: the same for all unless a limit is hit.
 struct EngineInUse {
   const capture::EnginePlan* plan = nullptr;  // nullptr: only page faults are sampled
   const capture::EventAttempt* access = nullptr;
   const capture::EventAttempt* minor_faults = nullptr;
+  bool whole_cpus = false;               // its events are not the threads', but the CPUs'
   base::Vector<EngineFailure> failures;  // of plans before this one, and of this one without access
   Rungs rungs;
   uint64_t ring_pages = 0;
   bool known = false;
+  bool silence_said = false;  // it does nothing, and no other plan is left
 };
 
 class Observation {
@@ -66,6 +73,7 @@ class Observation {
         pid_(pid),
         session_started_(session_started) {}
 
+  // Both must outlive this.
   void SetSelection(const capture::EventSelection* selection, const capture::EngineFacts& facts);
 
   // Opens events for threads that registered since the last call and lets them go on; returns how
@@ -119,6 +127,17 @@ class Observation {
     uint64_t threads = 0;
   };
   base::Vector<EventSum> SumEvents() const;
+  // Events of plans that were given up.
+  struct RetiredEvent {
+    const capture::EventAttempt* attempt = nullptr;
+    EventSum sum;
+  };
+  const base::Vector<RetiredEvent>& retired_events() const { return retired_; }
+
+  // After RefreshNames: gives up an engine that is open and does nothing, if another is left to
+  // try; lengthens periods while the kernel throttles; says so. What was still to be read goes to
+  // `batch`.
+  void JudgeEngine(Nanos now, base::Vector<PendingSample>& batch);
   size_t living() const { return observers_.size(); }
 
  private:
@@ -131,6 +150,20 @@ class Observation {
   void Observe(ledger::ThreadRecord* record, uint32_t serial);
   bool IsGone(Tid tid) const;
   OpenOutcome OpenEvents(ThreadObserver& observer);
+  void TryWholeCpus(OpenOutcome& outcome);
+  capture::EngineError Explain(const EngineFailure& failure) const;
+  bool ReadCpus(base::Vector<PendingSample>& batch);
+  void BookCpuLosses();
+  void KeepCpuCounts();
+  void RetireEvents();
+  void TakeNextPlan(const EngineFailure& failure, const capture::EnginePlan* next,
+                    base::Vector<PendingSample>& batch);
+  void JudgeSilence(base::Vector<PendingSample>& batch);
+  void JudgeThrottling();
+  void JudgeSampleRate();
+  uint32_t PeriodFactor() const { return period_factor_ * throttle_factor_; }
+  uint64_t NextRandom();
+  void MovePeriods();
   // Whether another plan can take the place of one that opened no access event.
   bool TryNextPlan(const OpenOutcome& outcome);
   void NoteOutcome(const OpenOutcome& outcome, ThreadSummary& summary);
@@ -146,7 +179,7 @@ class Observation {
   int32_t pid_;
   Nanos session_started_;
   const capture::EventSelection* selection_ = nullptr;
-  int paranoid_ = 2;
+  const capture::EngineFacts* facts_ = nullptr;
   ObserverContext context_;
   base::OrderedMap<uint32_t, ThreadObserver> observers_;
   base::OrderedMap<uint32_t, ThreadSummary> summaries_;
@@ -157,6 +190,14 @@ class Observation {
   uint64_t looks_ = 0;
   base::Vector<Tid> suspects_;  // found by the last AdoptUnseenThreads
   EngineInUse engine_;
+  CpuObserver cpus_;
+  base::Vector<EventCounts> cpu_events_before_;  // of those that were closed in between
+  double cpu_lost_here_ = 0;                     // less than one record, not booked yet
+  base::Vector<RetiredEvent> retired_;
+  Nanos next_judgement_ = 0;
+  uint64_t throttled_seen_ = 0;
+  uint64_t max_sample_rate_ = 0;
+  uint32_t throttle_factor_ = 1;
   Nanos next_jitter_ = 0;
   Nanos last_jitter_ = 0;
   uint32_t period_factor_ = 1;

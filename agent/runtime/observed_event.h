@@ -11,6 +11,7 @@
 #include "agent/os/aux_ring.h"
 #include "agent/os/file.h"
 #include "agent/os/perf_event.h"
+#include "agent/runtime/multiplex_scale.h"
 #include "agent/runtime/open_outcome.h"
 
 namespace memagent::runtime {
@@ -53,6 +54,9 @@ class ObservedEvent {
   void NoteLost(uint64_t records) { lost_in_records_ += records; }
   void NoteAux(const os::AuxCounts& counts);
 
+  MultiplexScale& scale() { return scale_; }
+  const MultiplexScale& scale() const { return scale_; }
+
   // Asks the kernel. Returns the records lost since the last call.
   uint64_t Refresh();
   const EventCounts& counts() const { return counts_; }
@@ -69,6 +73,7 @@ class ObservedEvent {
   uint64_t read_format_ = 0;
   uint64_t lost_in_records_ = 0;  // for kernels before 6.0, which keep no count
   EventCounts counts_;
+  MultiplexScale scale_;
 };
 
 }  // namespace memagent::runtime

@@ -174,7 +174,7 @@ void ThreadObserver::Take(std::span<const uint8_t> bytes, base::Vector<PendingSa
   if (record->kind == decode::RecordKind::kSample) {
     event->NoteSample();
     if (!IsFault(event)) {
-      batch.push_back(accesses_.Pending(record->sample, context_.processor));
+      batch.push_back(accesses_.Pending(*event, record->sample, context_.processor));
       return;
     }
     PendingSample& fault = batch.emplace_back();
@@ -192,16 +192,15 @@ void ThreadObserver::Take(std::span<const uint8_t> bytes, base::Vector<PendingSa
 
 void ThreadObserver::ReadChannels(base::Vector<PendingSample>& batch,
                                   aggregate::Accounting& accounting) {
-  const uint64_t scale = accesses_.period_factor();
-  const size_t first = batch.size();
   for (auto& [index, channel] : channels_) {
+    const size_t first = batch.size();
     ObservedEvent& event = accesses_.all()[index];
     AuxLosses losses = channel.Read(event, context_.spe_cpus, batch);
     if (ended_) losses.damaged += channel.ReadRest(event, context_.spe_cpus, batch).damaged;
+    for (size_t i = first; i < batch.size(); ++i) batch[i].scale = accesses_.ScaleOfNext(event);
     accounting.DropSamples(DropReason::kMalformedRecord, losses.malformed);
-    accounting.DropSamples(DropReason::kDamagedRecord, losses.damaged * scale);
+    accounting.DropSamples(DropReason::kDamagedRecord, losses.damaged * accesses_.period_factor());
   }
-  for (size_t i = first; i < batch.size(); ++i) batch[i].scale = static_cast<double>(scale);
 }
 
 void ThreadObserver::Read(base::Vector<PendingSample>& batch, aggregate::Accounting& accounting) {
@@ -215,11 +214,9 @@ void ThreadObserver::Read(base::Vector<PendingSample>& batch, aggregate::Account
 }
 
 void ThreadObserver::BookLosses(aggregate::Accounting& accounting, std::span<PendingSample> fresh) {
-  for (ObservedEvent& event : accesses_.all()) {
-    const uint64_t lost = event.Refresh() * accesses_.period_factor();
-    // What a ring loses that only announces is read all the same.
-    if (!HasChannel(event)) accounting.DropSamples(DropReason::kRingLost, lost);
-  }
+  // What a ring loses that only announces is read all the same.
+  const auto is_lost = [this](size_t index) { return !channels_.contains(index); };
+  accounting.DropSamples(DropReason::kRingLost, accesses_.Refresh(is_lost));
   const uint64_t lost_faults =
       minor_.Refresh() + major_.Refresh() + std::exchange(lost_by_closed_, 0);
   if (lost_faults == 0) return;
