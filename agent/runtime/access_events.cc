@@ -28,6 +28,9 @@ void AccessEvents::Open(const capture::EnginePlan& plan, const Rungs& rungs,
     outcome.rungs.push_back(opened == nullptr ? ladder.size()
                                               : static_cast<size_t>(opened - ladder.data()));
     if (outcome.access == nullptr) outcome.access = opened;
+    if (opened == nullptr && !ladder.empty()) {
+      outcome.missing.push_back({&ladder.front(), outcome.error});
+    }
   }
 }
 

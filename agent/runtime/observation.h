@@ -166,6 +166,7 @@ class Observation {
   void MovePeriods();
   // Whether another plan can take the place of one that opened no access event.
   bool TryNextPlan(const OpenOutcome& outcome);
+  void NoteMissing(const OpenOutcome& outcome);
   void NoteOutcome(const OpenOutcome& outcome, ThreadSummary& summary);
   void Bury(uint32_t serial, ThreadObserver& observer);
   void MovePeriod(ThreadObserver& observer);

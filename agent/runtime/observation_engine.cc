@@ -96,6 +96,17 @@ capture::EngineError Observation::Explain(const EngineFailure& failure) const {
   return ExplainFailure(failure, *facts_);
 }
 
+// The engine works without them, but what they would have seen is missing.
+void Observation::NoteMissing(const OpenOutcome& outcome) {
+  for (const OpenOutcome::Missing& missing : outcome.missing) {
+    const capture::EngineError why =
+        Explain({engine_.plan->engine, missing.error, capture::EngineStep::kOpen, missing.attempt});
+    base::String text(missing.attempt->event);
+    text.append(" is not sampled: ").append(why.meaning).append(" ").append(why.remedy);
+    log_.Add(profile::Severity::kWarning, "event_not_opened", text);
+  }
+}
+
 void Observation::NoteOutcome(const OpenOutcome& outcome, ThreadSummary& summary) {
   if (!engine_.known) {
     engine_.access = outcome.access;
@@ -103,6 +114,7 @@ void Observation::NoteOutcome(const OpenOutcome& outcome, ThreadSummary& summary
     if (outcome.access != nullptr) engine_.rungs = outcome.rungs;  // else each tries them all
     engine_.ring_pages = outcome.ring_pages;
     engine_.known = true;
+    if (outcome.access != nullptr) NoteMissing(outcome);
   }
   summary.not_sampled.clear();
   if (outcome.access != nullptr || engine_.plan == nullptr || engine_.whole_cpus) return;

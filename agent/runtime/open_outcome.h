@@ -17,6 +17,12 @@ using Rungs = base::Vector<size_t>;
 struct OpenOutcome {
   const capture::EventAttempt* access = nullptr;  // the first that opened; nullptr: none
   const capture::EventAttempt* minor = nullptr;
+  // Events that did not open beside others that did: the best attempt of each, and its last errno.
+  struct Missing {
+    const capture::EventAttempt* attempt;
+    int error;
+  };
+  base::Vector<Missing> missing;
   Rungs rungs;    // of the plan's ladders, that opened; the ladder's size where none did
   int error = 0;  // positive errno of what failed for the access events, 0 when one is open
   capture::EngineStep failed_step = capture::EngineStep::kOpen;
