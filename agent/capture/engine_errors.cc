@@ -253,6 +253,28 @@ constexpr Row kRedirectRows[] = {
       "Report this: memagent's descriptors are in a table of their own."}},
 };
 
+constexpr Row kControlRows[] = {
+    {EPERM,
+     Always,
+     {"EPERM", "A seccomp filter forbids ioctl on perf events.",
+      "Allow ioctl in the container's seccomp profile."}},
+    {EACCES,
+     Always,
+     {"EACCES", "A security module forbids ioctl on perf events.",
+      "Allow perf_event in the module's policy (SELinux: class perf_event)."}},
+    {ENOSYS,
+     Always,
+     {"ENOSYS", "The sandbox has no ioctl for perf events.", "Run outside of the sandbox."}},
+    {EINVAL,
+     Always,
+     {"EINVAL", "The kernel does not know how to start the event or to tell its id.",
+      "Use Linux 3.12 or later (PERF_EVENT_IOC_ID)."}},
+    {ENOTTY,
+     Always,
+     {"ENOTTY", "The event's descriptor takes no ioctl: the sandbox only pretends to have it.",
+      "Run outside of the sandbox."}},
+};
+
 // Why an event that opens stays silent (facts: perf_abi 2.2, 3.2, 4.2, 8.1).
 constexpr Row kRunRows[] = {
     {0,
@@ -293,6 +315,8 @@ std::span<const Row> RowsOf(EngineStep step) {
       return kMapAuxRows;
     case EngineStep::kRedirect:
       return kRedirectRows;
+    case EngineStep::kControl:
+      return kControlRows;
     case EngineStep::kRun:
       return kRunRows;
     case EngineStep::kSample:

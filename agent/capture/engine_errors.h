@@ -20,6 +20,7 @@ enum class EngineStep : uint8_t {
   kMap,       // the ring
   kMapAux,    // the AUX area (SPE)
   kRedirect,  // records into another event's ring
+  kControl,   // an ioctl: its id, or starting it
   kRun,       // it opened, and its time ran; no errno: the kernel never had room for it
   kSample,    // it ran; no errno: no sample came of it
 };

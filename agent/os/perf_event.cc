@@ -61,10 +61,13 @@ long RedirectPerfOutput(int fd, int ring_fd) {
                              static_cast<uint64_t>(static_cast<int64_t>(ring_fd)));
 }
 
+long ReadPerfEventId(int fd, uint64_t& id) {
+  return perf_calls->control(fd, PERF_EVENT_IOC_ID, reinterpret_cast<uint64_t>(&id));
+}
+
 std::optional<uint64_t> PerfEventId(int fd) {
   uint64_t id = 0;
-  if (perf_calls->control(fd, PERF_EVENT_IOC_ID, reinterpret_cast<uint64_t>(&id)) < 0)
-    return std::nullopt;
+  if (ReadPerfEventId(fd, id) < 0) return std::nullopt;
   return id;
 }
 

@@ -36,6 +36,8 @@ long RedirectPerfOutput(int fd, int ring_fd);  // records of `fd` go to the ring
 
 // The id that PERF_SAMPLE_IDENTIFIER carries and LOST records name.
 std::optional<uint64_t> PerfEventId(int fd);
+// 0 or a negative errno.
+long ReadPerfEventId(int fd, uint64_t& id);
 
 struct PerfCounts {
   uint64_t value = 0;

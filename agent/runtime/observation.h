@@ -161,6 +161,7 @@ class Observation {
   void JudgeSilence(base::Vector<PendingSample>& batch);
   void JudgeThrottling();
   void JudgeSampleRate();
+  void JudgeReading();
   uint32_t PeriodFactor() const { return period_factor_ * throttle_factor_; }
   uint64_t NextRandom();
   void MovePeriods();

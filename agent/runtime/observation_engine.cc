@@ -240,12 +240,26 @@ void Observation::JudgeSampleRate() {
   log_.Add(profile::Severity::kWarning, "max_sample_rate_lowered", text);
 }
 
+void Observation::JudgeReading() {
+  for (const auto& [serial, observer] : observers_) {
+    for (const ObservedEvent& event : observer.accesses()) {
+      if (!event.unreadable()) continue;
+      log_.Add(profile::Severity::kWarning, "counts_unreadable",
+               "The kernel did not tell memagent how long its events ran and what they lost, so "
+               "losses and silent events may be missed; a sandbox that forbids read() on perf "
+               "events does that: run outside of it.");
+      return;
+    }
+  }
+}
+
 void Observation::JudgeEngine(Nanos now, base::Vector<PendingSample>& batch) {
   JudgeSilence(batch);
   if (now < next_judgement_ || engine_.plan == nullptr) return;
   next_judgement_ = now + 1'000'000'000;
   JudgeThrottling();
   JudgeSampleRate();
+  JudgeReading();
 }
 
 void Observation::JitterPeriods(Nanos now, bool now_or_never) {

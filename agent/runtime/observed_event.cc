@@ -45,8 +45,14 @@ const capture::EventAttempt* ObservedEvent::Open(const capture::EventLadder& lad
       outcome.failed = &attempt;
       continue;
     }
+    const long named = os::ReadPerfEventId(fd_.get(), id_);
+    if (named < 0) {  // its samples could not be told from others
+      outcome.Fail(capture::EngineStep::kControl, named);
+      outcome.failed = &attempt;
+      Close();
+      return nullptr;
+    }
     attempt_ = &attempt;
-    id_ = os::PerfEventId(fd_.get()).value_or(0);
     return attempt_;
   }
   return nullptr;
@@ -71,6 +77,8 @@ uint64_t ObservedEvent::Refresh() {
     counts_.running_nanos = counts->running_nanos;
     counts_.occurrences = counts->value;
     if (counts->has_lost) lost = counts->lost;
+  } else {
+    unreadable_ = true;
   }
   const uint64_t fresh = lost - counts_.lost;
   counts_.lost = lost;

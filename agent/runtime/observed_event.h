@@ -60,6 +60,8 @@ class ObservedEvent {
   // Asks the kernel. Returns the records lost since the last call.
   uint64_t Refresh();
   const EventCounts& counts() const { return counts_; }
+  // The kernel once did not answer Refresh.
+  bool unreadable() const { return unreadable_; }
 
  private:
   // A descriptor or a negative errno.
@@ -74,6 +76,7 @@ class ObservedEvent {
   uint64_t lost_in_records_ = 0;  // for kernels before 6.0, which keep no count
   EventCounts counts_;
   MultiplexScale scale_;
+  bool unreadable_ = false;
 };
 
 }  // namespace memagent::runtime

@@ -59,8 +59,16 @@ long ThreadObserver::RedirectTo(const ObservedEvent& owner) {
   return first_error;
 }
 
-void ThreadObserver::EnableAll() {
-  ForEachEvent([](ObservedEvent& event) { os::EnablePerfEvent(event.fd()); });
+// An access event that can't be started is closed, as one that could not be opened.
+void ThreadObserver::EnableAll(const capture::EnginePlan* plan, OpenOutcome& outcome) {
+  ForEachEvent([&](ObservedEvent& event) {
+    const long result = os::EnablePerfEvent(event.fd());
+    if (result == 0 || IsFault(&event)) return;
+    outcome.Fail(capture::EngineStep::kControl, result);
+    const auto index = static_cast<size_t>(&event - accesses_.all().data());
+    channels_.erase(index);
+    accesses_.Close(index, plan->access[index], outcome);
+  });
 }
 
 void ThreadObserver::CloseAll() {
@@ -116,8 +124,8 @@ OpenOutcome ThreadObserver::Open(const capture::EventSelection& selection,
   if (plan != nullptr) accesses_.Open(*plan, rungs, thread, outcome);
   if (plan != nullptr && plan->uses_aux) MapChannels(*plan, outcome);
   OpenRing(ring_pages, outcome);
+  EnableAll(plan, outcome);
   if (outcome.access != nullptr) outcome.error = 0;
-  EnableAll();
   return outcome;
 }
 

@@ -97,7 +97,7 @@ class ThreadObserver {
   void CloseAll();
   // 0 or a negative errno.
   long RedirectTo(const ObservedEvent& owner);
-  void EnableAll();
+  void EnableAll(const capture::EnginePlan* plan, OpenOutcome& outcome);
   void Take(std::span<const uint8_t> bytes, base::Vector<PendingSample>& batch,
             aggregate::Accounting& accounting);
   void ReadChannels(base::Vector<PendingSample>& batch, aggregate::Accounting& accounting);

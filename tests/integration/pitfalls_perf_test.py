@@ -76,6 +76,49 @@ def a_refused_event_is_said_once_and_allocations_are_complete(folder):
         print(f'{errno.errorcode[code]}: {event["text"]}')
 
 
+ENGINE_ERRNOS = (errno.EPERM, errno.EACCES, errno.ENOSYS, errno.ENOENT, errno.EOPNOTSUPP, errno.ENODEV, errno.EINVAL,
+                 errno.E2BIG, errno.EBUSY, errno.EMFILE, errno.ENOSPC, errno.ENXIO, errno.ENODATA, errno.ESRCH,
+                 errno.ENOMEM, errno.EINTR)
+
+
+def faulted(folder, call, code):
+    """A run in which one call that perf events need always fails; output and status are unchanged."""
+    (folder / f'{call}-{code}').mkdir()
+    words = [harness.PROGRAMS / 'pitfalls/deny_perf', f'{call}:{code}' if call else code, WORKERS, 3, 200, 0.02]
+    for plain, measured in pitfall.unnoticed(folder / f'{call}-{code}', words, rates=(1000,)):
+        assert plain.status == 3
+        (parsed,) = of(measured.profiles, 'worker_threads')
+        assert counts([parsed], 'alloc_in_worker') == (600, 60000)
+        return parsed
+
+
+@case(rows='P68')
+def every_errno_of_opening_leaves_the_program_alone(folder):
+    folder.chmod(0o755)
+    for code in ENGINE_ERRNOS:
+        parsed = faulted(folder, '', code)
+        (software,) = [engine for engine in parsed['engines'] if engine['kind'] == 'software']
+        assert parsed['engine'] == 'none' and software['refused'] and software['remedy'], parsed['engines']
+        assert software['refused_errno'] == code, software
+
+
+@case(rows='P68')
+def every_other_call_that_fails_leaves_the_program_alone(folder):
+    """What is said: why there are no samples, or what is not known of those that there are."""
+    folder.chmod(0o755)
+    for call, codes in (('map', (errno.EPERM, errno.ENOMEM, errno.EINVAL, errno.EACCES, errno.EBUSY)),
+                        ('id', (errno.EPERM, errno.ENOTTY)), ('enable', (errno.EPERM, errno.EINVAL)),
+                        ('redirect', (errno.EINVAL, errno.EBADF))):
+        for code in codes:
+            parsed = faulted(folder, call, code)
+            (software,) = [engine for engine in parsed['engines'] if engine['kind'] == 'software']
+            assert parsed['engine'] == 'none' and parsed['samples_seen'] == 0, (call, code, parsed['engine'])
+            assert software['refused_errno'] == code and software['refused'] and software['remedy'], software
+            print(f'{call} {errno.errorcode[code]}: {software["refused"]}')
+    assert faulted(folder, 'period', errno.EINVAL)['engine'] == 'software'
+    assert faulted(folder, 'read', errno.EIO)['engine'] == 'software'
+
+
 @case(rows='P68 P92')
 def a_filter_that_kills_for_perf_events_kills_nobody(folder):
     """systemd's SystemCallFilter= kills by default, and is there before the program starts."""

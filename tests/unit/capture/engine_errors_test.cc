@@ -117,6 +117,9 @@ std::vector<Case> HardwareCases() {
       {"4.3 AUX twice", EngineStep::kMapAux, EBUSY, spe, "another event"},
       {"4.3 no AUX", EngineStep::kMapAux, EOPNOTSUPP, spe, "no AUX"},
       {"LSM", EngineStep::kMapAux, EACCES, spe, "mapping the AUX"},
+      {"ioctl filter", EngineStep::kControl, EPERM, ibs, "forbids ioctl"},
+      {"ioctl LSM", EngineStep::kControl, EACCES, pebs, "forbids ioctl"},
+      {"ioctl sandbox", EngineStep::kControl, ENOTTY, spe, "takes no ioctl"},
   };
 }
 
@@ -133,6 +136,21 @@ TEST(EngineErrors, EveryRowOfTheFactsHasItsOwnExplanation) {
     const auto [other, is_new] = seen.try_emplace(std::string(text.meaning), one.fact);
     EXPECT_TRUE(is_new) << one.fact << " is explained as " << other->second;
   }
+}
+
+TEST(EngineErrors, SilenceHasNoErrnoAndACauseForEachEngine) {
+  std::map<std::string, int> meanings;
+  for (const EngineKind engine : {EngineKind::kIbs, EngineKind::kPebs, EngineKind::kSpe}) {
+    ErrorContext context;
+    context.engine = engine;
+    const EngineError never_ran = ExplainEngineError(EngineStep::kRun, 0, context);
+    EXPECT_NE(never_ran.meaning.find("never"), std::string::npos);
+    EXPECT_FALSE(never_ran.remedy.empty());
+    ++meanings[std::string(never_ran.meaning)];
+    const EngineError deaf = ExplainEngineError(EngineStep::kSample, 0, context);
+    EXPECT_NE(deaf.meaning.find("no sample"), std::string::npos);
+  }
+  EXPECT_EQ(meanings.size(), 3u);
 }
 
 TEST(EngineErrors, ParanoidAboveTwoComesBeforeEveryOtherReason) {
@@ -152,8 +170,8 @@ TEST(EngineErrors, ContainersAreToldTheirSwitch) {
 }
 
 TEST(EngineErrors, UnknownErrnoSaysSo) {
-  for (const EngineStep step :
-       {kOpen, EngineStep::kMap, EngineStep::kMapAux, EngineStep::kRedirect}) {
+  for (const EngineStep step : {kOpen, EngineStep::kMap, EngineStep::kMapAux, EngineStep::kRedirect,
+                                EngineStep::kControl, EngineStep::kRun, EngineStep::kSample}) {
     EXPECT_EQ(ExplainEngineError(step, 4000, 2).name, "unknown errno");
   }
 }
