@@ -162,6 +162,7 @@ class Observation {
   void JudgeThrottling();
   void JudgeSampleRate();
   void JudgeReading();
+  void JudgeAreas();
   uint32_t PeriodFactor() const { return period_factor_ * throttle_factor_; }
   uint64_t NextRandom();
   void MovePeriods();

@@ -240,6 +240,27 @@ void Observation::JudgeSampleRate() {
   log_.Add(profile::Severity::kWarning, "max_sample_rate_lowered", text);
 }
 
+// What hardware lost in its own way has no number: only that it was is known.
+void Observation::JudgeAreas() {
+  EventCounts counts;
+  for (const EventSum& sum : SumEvents()) counts.Add(sum.counts);
+  if (counts.aux_full > 0) {
+    log_.Add(profile::Severity::kWarning, "aux_full",
+             "An AUX area was full before it was read, so the kernel stopped sampling that thread "
+             "until then; lower rate=, or raise period=.");
+  }
+  if (counts.aux_partial > 0) {
+    log_.Add(profile::Severity::kWarning, "aux_partial",
+             "The hardware lost samples that it could not write into an AUX area; lower rate=, or "
+             "raise period=.");
+  }
+  if (counts.aux_collided > 0) {
+    log_.Add(profile::Severity::kInfo, "aux_collided",
+             "The hardware left samples out because an earlier one was still under way, which "
+             "favours fast accesses; if samples are many, raise period=.");
+  }
+}
+
 void Observation::JudgeReading() {
   for (const auto& [serial, observer] : observers_) {
     for (const ObservedEvent& event : observer.accesses()) {
@@ -260,6 +281,7 @@ void Observation::JudgeEngine(Nanos now, base::Vector<PendingSample>& batch) {
   JudgeThrottling();
   JudgeSampleRate();
   JudgeReading();
+  JudgeAreas();
 }
 
 void Observation::JitterPeriods(Nanos now, bool now_or_never) {
