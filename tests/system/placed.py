@@ -39,6 +39,7 @@ class Truth:
 class Measured:
     def __init__(self, truth, profile):
         self.truth = truth
+        self.profile = profile
         self.report = harness.report(profile)
         lines = subprocess.run([guest_case.PROGRAMS / 'raw_samples', profile], check=True,
                                capture_output=True).stdout.splitlines()
@@ -67,13 +68,15 @@ class Pace:
             event.close()
 
 
-def run(folder, ticks=400, options=None, preexec=None):
-    """A Measured of a run of at least so many clock ticks in each thread."""
+def run(folder, ticks=400, options=None, preexec=None, arguments=()):
+    """A Measured of a run of at least so many clock ticks in each thread; its profile is in `folder`."""
+    folder.mkdir(exist_ok=True)
+    folder.chmod(0o777)  # the program may be another user's
     profile = folder / 'placed_blocks.memagent'
     options = {'output': profile, 'raw_samples': 100000, **(options or {})}
     environment = harness.environment(LD_PRELOAD=str(harness.AGENT),
                                       MEMAGENT_OPTIONS=harness.options_text(folder, options))
-    with subprocess.Popen([guest_case.PROGRAMS / 'placed_blocks'], stdin=subprocess.PIPE,
+    with subprocess.Popen([guest_case.PROGRAMS / 'placed_blocks', *arguments], stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE, env=environment, preexec_fn=preexec) as program:
         blocks = json.loads(program.stdout.readline())
         pace = Pace({block['tid'] for block in blocks})

@@ -22,7 +22,6 @@ def node_without_cpus(folder):
 @case(nodes=2)
 def move_pages_refused(folder):
     """As in Docker with CAP_SYS_NICE, and without."""
-    (folder / 'mempolicy').mkdir()
     measured = placed.run(folder / 'mempolicy', preexec=seccomp.refuse('move_pages'))
     placed.check(measured, 2, rung='get_mempolicy')
     measured = placed.run(folder, preexec=seccomp.refuse('move_pages', 'get_mempolicy'))

@@ -1,9 +1,11 @@
 // Threads pinned to the CPU of each node, each working on four blocks of known placement:
 //
 //   AllocateNear     on the thread's own node
-//   AllocateFar      on another node, the one without CPUs if there is one
-//   AllocateSpread   page by page over all nodes
-//   AllocateHalf     on the own node, but its second half is never touched
+//   AllocateFar      on another node, the one without CPUs if there is one; after "mended" on its
+//   own AllocateSpread   page by page over all nodes AllocateHalf     on the own node, but its
+//   second half is never touched
+//
+//   placed_blocks [mended]
 //
 // Prints as one line of JSON where the blocks are, then works until standard input ends. Where the
 // pages really lie is for the test to ask, from outside.
@@ -14,7 +16,7 @@
 #include <barrier>
 #include <cstdio>
 #include <cstring>
-#include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -127,12 +129,13 @@ void PrintBlocks(const std::vector<Worker>& workers) {
   fflush(stdout);
 }
 
-std::vector<Worker> MakeWorkers(int node_count) {
+std::vector<Worker> MakeWorkers(int node_count, bool mended) {
   const bool last_has_no_cpu = numa_memory::FirstCpuOf(node_count - 1) < 0;
   std::vector<Worker> workers;
   for (int node = 0; node < node_count; ++node) {
     const int cpu = numa_memory::FirstCpuOf(node);
-    const int far = last_has_no_cpu ? node_count - 1 : (node + 1) % node_count;
+    const int other = last_has_no_cpu ? node_count - 1 : (node + 1) % node_count;
+    const int far = mended ? node : other;
     if (cpu >= 0) workers.push_back({cpu, node, far, 0, {}});
   }
   return workers;
@@ -140,9 +143,10 @@ std::vector<Worker> MakeWorkers(int node_count) {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  const bool mended = argc > 1 && std::string_view(argv[1]) == "mended";
   const int node_count = numa_memory::NodeCount();
-  std::vector<Worker> workers = MakeWorkers(node_count);
+  std::vector<Worker> workers = MakeWorkers(node_count, mended);
   std::barrier placed(static_cast<std::ptrdiff_t>(workers.size()) + 1);
   std::atomic<bool> stop = false;
   std::vector<std::thread> threads;
