@@ -73,6 +73,22 @@ class Judge {
     }
   }
 
+  // On machines with several kinds of cores, one PMU's event runs while another's can't.
+  double ShareRun(const memagent::v1::EventTotal& event) const {
+    const std::string_view own = event.event();
+    uint64_t running = 0;
+    for (const auto& other : view_.profile.event_totals) {
+      const std::string_view name = other.event();
+      const bool twin = own.starts_with("cpu_") && name.starts_with("cpu_") &&
+                        name.substr(name.find('/') + 1) == own.substr(own.find('/') + 1);
+      if ((twin || name == own) &&
+          __builtin_add_overflow(running, other.running_nanos(), &running)) {
+        return 1;
+      }
+    }
+    return Share(running, event.enabled_nanos());
+  }
+
   void JudgeEvents() {
     for (const auto& event : view_.profile.event_totals) {
       const std::string name = Printable(event.event(), Charset::kAscii);
@@ -80,11 +96,10 @@ class Judge {
         Complain(Word::kPoor, Concat("The event ", name,
                                      " was open and never ran, so it measured nothing: stop other "
                                      "profilers and the NMI watchdog (kernel.nmi_watchdog=0)."));
-      } else if (event.enabled_nanos() > 0 &&
-                 Share(event.running_nanos(), event.enabled_nanos()) < kFairMultiplexed) {
-        Complain(Word::kFair, Concat("The event ", name, " ran only ",
-                                     Percent(Share(event.running_nanos(), event.enabled_nanos())),
-                                     " of the time: stop other profilers."));
+      } else if (event.enabled_nanos() > 0 && ShareRun(event) < kFairMultiplexed) {
+        Complain(Word::kFair, Concat("The event ", name, " ran only ", Percent(ShareRun(event)),
+                                     " of the time, its samples count for more: stop other "
+                                     "profilers."));
       }
       if (event.throttled() > 0) {
         Complain(Word::kFair,

@@ -122,5 +122,19 @@ TEST(Quality, SilentThrottledAndSharedEventsAreNamed) {
   EXPECT_EQ(JudgeQuality(view).word, Quality::Word::kPoor);
 }
 
+TEST(Quality, EventsOfTwoKindsOfCoresTakeTurns) {
+  View view = ViewOf(StencilBytes(2, true));
+  v1::EventTotal& big = view.profile.event_totals[0];
+  big.set_event("cpu_core/mem-loads,ldlat=3/");
+  big.set_running_nanos(10'000'000'000);
+  v1::EventTotal small = big;
+  small.set_event("cpu_atom/mem-loads,ldlat=3/");
+  small.set_running_nanos(6'000'000'000);
+  view.profile.event_totals.push_back(small);
+  EXPECT_EQ(JudgeQuality(view).reasons, ViewOf(StencilBytes(2, true)).quality.reasons);
+  view.profile.event_totals[1].set_event("cpu_atom/mem-stores/");
+  EXPECT_EQ(JudgeQuality(view).word, Quality::Word::kFair);
+}
+
 }  // namespace
 }  // namespace memagent::viewer
