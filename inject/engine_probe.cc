@@ -1,5 +1,6 @@
 #include "inject/engine_probe.h"
 
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -36,6 +37,8 @@ struct Opened {
 Opened Open(const EventAttempt& attempt) {
   Opened opened;
   os::PerfTarget target;
+  // The agent opens it on every CPU; that one lets it tells of all.
+  if (attempt.scope == EventScope::kCpu) target = {.tid = -1, .cpu = sched_getcpu()};
   if (attempt.has_leader) {
     perf_event_attr leader = attempt.leader;
     opened.leader = os::UniqueFd(os::OpenPerfEvent(leader, target));
@@ -143,7 +146,6 @@ EventFinding ProbeLadder(const capture::EngineFacts& facts, EngineKind engine,
   finding.ran = "not tried";
   if (!ladder.empty()) finding.event = Text(ladder.front().event);
   for (const EventAttempt& attempt : ladder) {
-    if (attempt.scope == EventScope::kCpu) continue;  // as runtime/observed_event does
     const Opened opened = Open(attempt);
     if (!opened.event.valid()) {
       finding.refused.push_back(Refused(facts, engine, attempt, opened.event.error()));

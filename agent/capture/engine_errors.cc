@@ -127,7 +127,7 @@ constexpr Row kOpenRows[] = {
     {EINVAL,
      OldIbs,
      {"EINVAL", "Kernels before Linux 6.2 sample IBS only for whole CPUs, not for one thread.",
-      "Use Linux 6.2 or later."}},
+      "Use Linux 6.2 or later, or: sysctl kernel.perf_event_paranoid=0"}},
     {EINVAL,
      Ibs,
      {"EINVAL",

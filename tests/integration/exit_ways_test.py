@@ -9,9 +9,8 @@ SECONDS = 0.4
 RATE = 1000
 
 
-def check(folder, way, ends, options=None, seconds=SECONDS, least_share=0.8,
-          least_on_site=0.5):
-    """`ends`: the footer's word; None: killed, no footer."""
+def measure(folder, way, ends, options, seconds):
+    """`ends`: the footer's word; None: killed, no footer. Returns (samples seen, on the site)."""
     command = [harness.PROGRAMS / 'exit_ways', int(way) if isinstance(way, signal.Signals) else way, seconds]
     plain = harness.run_plain(command)
     result = harness.run_measured(command, folder, {'rate': RATE, **(options or {})})
@@ -25,8 +24,20 @@ def check(folder, way, ends, options=None, seconds=SECONDS, least_share=0.8,
     assert not parsed['file']['truncated'] and parsed['file']['chunks_damaged'] == 0, parsed['file']
     on_site = harness.total(harness.sites_of(parsed, 'alloc_work'), 'samples')
     print(f'{way}: {parsed["samples_seen"]} samples, {on_site} on the site')
-    assert parsed['samples_seen'] >= least_share * seconds * RATE, f'{parsed["samples_seen"]} samples only'
-    assert on_site > least_on_site * parsed['samples_seen'], f'{on_site} of {parsed["samples_seen"]} on the site'
+    return parsed['samples_seen'], on_site
+
+
+def check(folder, way, ends, options=None, seconds=SECONDS, least_share=0.8,
+          least_on_site=0.5):
+    """Where other machines take the CPU, ticks of its timer are lost, 1 in 5 now and then; samples
+    that an end loses are lost each time. So one good run of three will do."""
+    for attempt in range(3):
+        into = folder / str(attempt)
+        into.mkdir()
+        seen, on_site = measure(into, way, ends, options, seconds)
+        if seen >= least_share * seconds * RATE and on_site > least_on_site * seen:
+            return
+    raise AssertionError(f'{seen} samples only, {on_site} on the site')
 
 
 @case

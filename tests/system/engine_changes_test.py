@@ -56,13 +56,13 @@ def event_that_never_runs(folder):
     check_left_ibs(measure(folder), 'never ran')
 
 
-@case(nodes=2)
+@case(long=True, nodes=2)
 def event_that_never_samples(folder):
     guest_case.load_simpmu(silent=2, pebs=0)
     check_left_ibs(measure(folder), 'no sample came')
 
 
-@case(nodes=2)
+@case(long=True, nodes=2)
 def engine_by_name_stays(folder):
     guest_case.load_simpmu(silent=1, pebs=0)
     measured = measure(folder, engine='ibs')
@@ -83,7 +83,7 @@ def whole_cpus_where_threads_have_no_ibs(folder):
         assert harness.total(sites, 'remote_samples') == remote * located, function
 
 
-@case(nodes=2)
+@case(long=True, nodes=2)
 def throttled_events_get_a_longer_period(folder):
     guest_case.load_simpmu(pebs=0)
     pathlib.Path('/proc/sys/kernel/perf_event_max_sample_rate').write_text('1000')

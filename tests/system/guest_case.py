@@ -24,10 +24,10 @@ SYS_INIT_MODULE = 175  # asm/unistd_64.h
 _cases = {}
 
 
-def case(**machine):
-    """Marks a test; the arguments are those of guest.Machine."""
+def case(long=False, **machine):
+    """Marks a test. `long`: only with tests/run --all; the rest are the arguments of guest.Machine."""
     def mark(function):
-        _cases[function.__name__] = (function, guest.Machine(**machine))
+        _cases[function.__name__] = (function, guest.Machine(**machine), ' long' if long else '')
         return function
     return mark
 
@@ -57,7 +57,7 @@ def run_in_guest(name):
 
 def main():
     if sys.argv[1:] == ['--list']:
-        print('\n'.join(_cases))
+        print('\n'.join(name + case[2] for name, case in _cases.items()))
     elif sys.argv[1:2] == ['--inside']:
         run_inside(sys.argv[2])
     else:

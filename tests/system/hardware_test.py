@@ -114,7 +114,7 @@ def an_example(folder):
     assert site['access']['latency']['far']['mean'] > 1.5 * site['access']['latency']['near']['mean'], site
 
 
-@case(nodes=2)
+@case(long=True, nodes=2)
 def ibs_with_kernel_samples(folder):
     """Before swfilt (Linux 6.14) nothing can be excluded: the kernel is sampled, too, and thrown away."""
     guest_case.load_simpmu(ibs_kernel=612, pebs=0)
@@ -157,16 +157,17 @@ def without_rights(folder):
     assert harness.total(parsed['sites'], 'allocations') > 0, 'allocations are recorded all the same'
 
 
-@case(nodes=2)
+@case(long=True, nodes=2)
 def ibs_of_cpus_only(folder):
-    """Before Linux 6.2 IBS is no PMU of threads."""
+    """Before Linux 6.2 IBS is no PMU of threads: with the right to, whole CPUs are sampled."""
     guest_case.load_simpmu(ibs_kernel=601, pebs=0)
     status, found = checked()
-    assert (status, found['engine']) == (1, 'software'), found
-    software_instead(folder, ibs='before Linux 6.2')
+    assert (status, found['engine']) == (0, 'ibs'), found
+    measured = placed.run(folder, options={'engine': 'auto', **OPTIONS})
+    check_engine(measured, 'ibs', 'ibs_op/')
 
 
-@case(nodes=2)
+@case(long=True, nodes=2)
 def events_that_never_run(folder):
     """They open and count nothing: check and report say so."""
     guest_case.load_simpmu(silent=1, pebs=0)
@@ -180,7 +181,7 @@ def events_that_never_run(folder):
     assert any('never ran' in reason for reason in parsed['quality']['reasons']), parsed['quality']
 
 
-@case(nodes=4, cpu='Skylake-Server-v4')
+@case(long=True, nodes=4, cpu='Skylake-Server-v4')
 def pebs(folder):
     guest_case.load_simpmu(ibs=0, pebs_model='skx')
     status, found = checked()

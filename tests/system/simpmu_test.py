@@ -213,7 +213,7 @@ def ibs_of_linux_702(folder):
     event.close()
 
 
-@case(nodes=4)
+@case(long=True, nodes=4)
 def ibs_of_linux_612(folder):
     guest_case.load_simpmu(ibs_kernel=612, pebs=0)
     check_refusals('ibs 6.12', IBS_ALWAYS + IBS_UNTIL_612, **ibs())
@@ -222,7 +222,7 @@ def ibs_of_linux_612(folder):
     check_all('loads', workers, local={LOCAL_DRAM}, remote={REMOTE_DRAM}, check_weight=expect_latency)
 
 
-@case(nodes=4)
+@case(long=True, nodes=4)
 def ibs_of_linux_601(folder):
     guest_case.load_simpmu(ibs_kernel=601, pebs=0)
     check_refusals('ibs 6.1, of a thread', [('any event', {}, 'EINVAL')], **ibs())
@@ -264,7 +264,7 @@ def as_store(source):
     return source & ~0x1f | 4
 
 
-@case(nodes=4)
+@case(long=True, nodes=4)
 def pebs_of_skylake(folder):
     guest_case.load_simpmu(ibs=0, pebs_model='skx', max_precise=2)
     assert perf.pmu_type('cpu') == 4
@@ -299,7 +299,7 @@ def pebs_of_sapphire_rapids(folder):
               check_weight=store_weight)
 
 
-@case(nodes=2)
+@case(long=True, nodes=2)
 def an_event_that_never_runs(folder):
     def times_of(attr):
         event = perf.Event(**attr)
@@ -321,7 +321,7 @@ def an_event_that_never_runs(folder):
     assert running == enabled, (enabled, running)
 
 
-@case(nodes=2)
+@case(long=True, nodes=2)
 def levels_and_wrong_sources(folder):
     """The draw of levels has the shares it was told, and "wrong" turns the data source, not the page."""
     guest_case.load_simpmu(l1=40, l2=20, l3=20, wrong=25, pebs_model='gnr')

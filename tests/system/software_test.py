@@ -14,7 +14,7 @@ def four_nodes(folder):
     placed.check(placed.run(folder), 4)
 
 
-@case(nodes=2, cpuless=True)
+@case(long=True, nodes=2, cpuless=True)
 def node_without_cpus(folder):
     placed.check(placed.run(folder), 3)
 
@@ -29,7 +29,7 @@ def move_pages_refused(folder):
     placed.check_samples(measured, can_be_unknown=('AllocateSpread',))  # several nodes in a mapping
 
 
-@case(nodes=2, cpuless=True)
+@case(long=True, nodes=2, cpuless=True)
 def every_rung_of_the_ladder(folder):
     """All kinds of pages, each rung against move_pages: none wrong."""
     result = subprocess.run([guest_case.PROGRAMS / 'page_ladder'], check=True, capture_output=True, text=True)

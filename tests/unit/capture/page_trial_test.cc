@@ -11,8 +11,8 @@ namespace memagent::capture {
 namespace {
 
 TEST(PageTrialLive, AHandfulOfPagesShowsTheirPrice) {
+  const EventSelection selection = SelectEvents({}, {});  // may be the first use of our heap
   const size_t mapped = base::BytesMapped();
-  const EventSelection selection = SelectEvents({}, {});
   const PageTrial trial = TryPages(&selection.minor_faults.front().attr, 0.5);
   printf("[ note ] record %.0f ns, give back %.0f ns, at 2 GHz\n", trial.record_nanos,
          trial.unmap_nanos);
