@@ -185,9 +185,14 @@ bool Observation::ReadCpus(base::Vector<PendingSample>& batch) {
   aggregate::Accounting& rest = aggregator_.Thread(first_thread).accounting;
   const size_t first = batch.size();
   const bool busy = cpus_.Read(pid_, context_.processor, batch);
+  const auto drain_tid = static_cast<Tid>(base::Syscall(SYS_gettid));
+  uint64_t own = 0;  // of the drain thread itself
   const auto is_stranger = [&](PendingSample& sample) {
     const auto known = records.find(sample.raw.tid);
-    if (known == records.end()) return true;
+    if (known == records.end()) {
+      own += sample.raw.tid == drain_tid ? 1 : 0;
+      return true;
+    }
     sample.thread = known->second->serial.load(std::memory_order_relaxed);
     sample.fs_base = known->second->fs_base;
     return false;
@@ -196,7 +201,8 @@ bool Observation::ReadCpus(base::Vector<PendingSample>& batch) {
       std::remove_if(batch.begin() + static_cast<ptrdiff_t>(first), batch.end(), is_stranger);
   const auto strangers = static_cast<uint64_t>(batch.end() - end);
   batch.erase(end, batch.end());
-  rest.DropSamples(DropReason::kThreadUnknown, strangers * cpus_.period_factor());
+  rest.DropSamples(DropReason::kAgentCode, own * cpus_.period_factor());
+  rest.DropSamples(DropReason::kThreadUnknown, (strangers - own) * cpus_.period_factor());
   BookCpuLosses();
   return busy;
 }
