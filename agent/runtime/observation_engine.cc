@@ -71,6 +71,7 @@ void Observation::TryWholeCpus(OpenOutcome& outcome) {
   engine_.whole_cpus = of_cpus.access != nullptr;
   outcome.access = of_cpus.access;
   outcome.rungs = of_cpus.rungs;
+  outcome.missing = of_cpus.missing;
   outcome.error = of_cpus.error;
   outcome.failed_step = of_cpus.failed_step;
   outcome.failed = of_cpus.failed;
