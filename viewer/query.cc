@@ -288,6 +288,25 @@ uint64_t TakeReason(std::vector<ReasonCount>& reasons, UntrackedReason reason) {
   return count;
 }
 
+// Several instructions of one source line are one row.
+std::vector<FateView> MakeFates(const profile::Profile& profile, Symbolizer& symbolizer,
+                                ViewBudget& budget) {
+  std::map<std::tuple<std::string, std::string, uint32_t, uint64_t>, FateView> rows;
+  for (const memagent::v1::CodeFate& fate : profile.code_fates) {
+    const CodeLine& where = symbolizer.Resolve(fate.frame()).front();
+    if (!budget.TakeLine(where)) break;
+    const bool unknown = where.function.empty() && where.file.empty();
+    FateView& row = rows[{where.module, where.function, where.line, unknown ? where.address : 0}];
+    row.where = where;
+    row.Add(fate);
+  }
+  std::vector<FateView> fates;
+  for (auto& [key, row] : rows) fates.push_back(std::move(row));
+  std::stable_sort(fates.begin(), fates.end(),
+                   [](const FateView& a, const FateView& b) { return a.samples > b.samples; });
+  return fates;
+}
+
 void FillEngine(View& view) {
   view.engine = EngineWord(memagent::v1::Engine::NONE);
   for (const auto& engine : view.profile.header.engines()) {
@@ -323,6 +342,7 @@ View BuildView(profile::Profile profile, const QueryOptions& options) {
     if (!budget.Take(kRowBytes + view.profile.Text(site.site.name()).size())) break;
     view.sites.push_back(builder.Build(id, site));
   }
+  view.fates = MakeFates(view.profile, symbolizer, budget);
   view.cut_short = budget.used_up();
   RankSites(view);
   if (options.lines) view.symbol_notes = symbolizer.Notes();

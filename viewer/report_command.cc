@@ -11,6 +11,7 @@
 #include "viewer/command_line.h"
 #include "viewer/commands.h"
 #include "viewer/concat.h"
+#include "viewer/fate_grid.h"
 #include "viewer/query.h"
 #include "viewer/report_json.h"
 #include "viewer/report_text.h"
@@ -31,8 +32,8 @@ struct ReportWords {
 
 void Declare(CLI::App& app, ReportWords& words) {
   app.add_option("FILE", words.file, "Profile; the newest *.memagent here if left out; - is stdin");
-  app.add_option("--by", words.by, "Group by: site, object, code, thread, node or level")
-      ->check(CLI::IsMember({"site", "object", "code", "thread", "node", "level"}));
+  app.add_option("--by", words.by, "Group by: site, object, code, thread, node, level or fate")
+      ->check(CLI::IsMember({"site", "object", "code", "thread", "node", "level", "fate"}));
   app.add_option("--site", words.site, "Only this site, as numbered in the table: S1");
   app.add_option("--format", words.format, "text, json, csv or md")
       ->check(CLI::IsMember({"text", "json", "csv", "md"}));
@@ -55,6 +56,7 @@ Grouping GroupingOf(const std::string& by) {
   if (by == "thread") return {ThreadGrid, "threads"};
   if (by == "node") return {NodeGrid, "node_pairs"};
   if (by == "level") return {LevelGrid, "levels"};
+  if (by == "fate") return {FateGrid, "fates"};
   return {SiteGrid, "sites"};
 }
 
@@ -94,6 +96,12 @@ std::string AsText(const View& view, const ReportWords& words, const std::string
     return Concat(HeaderText(view, terminal), "\n",
                   Wrap("No level is known: only engines of hardware (ibs, pebs, spe) tell where an "
                        "access was served.",
+                       terminal.width, 0),
+                  "\n");
+  }
+  if (words.by == "fate" && grid.rows.empty()) {
+    return Concat(HeaderText(view, terminal), "\n",
+                  Wrap("No fate is known: only ProfileMe tells what became of an instruction.",
                        terminal.width, 0),
                   "\n");
   }

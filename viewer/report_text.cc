@@ -92,6 +92,10 @@ std::string EngineLimits(const View& view) {
     return "The software engine estimates the time stalled on each allocation. It cannot know "
            "latency, cache level or the number of accesses: there are no such columns.";
   }
+  if (view.engine == "profileme") {
+    return "ProfileMe tells no data addresses, so no sample is of an allocation: what became of the "
+           "instructions, by code, says report --by fate.";
+  }
   if (view.engine_record->knows_latency()) return "";
   return Concat("The ", view.engine, " engine knows no latency: there is no such column.");
 }

@@ -1,5 +1,6 @@
 // Tally and the words of view.h.
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 
 #include "agent/base/reasons.h"
@@ -45,7 +46,8 @@ void CountVariances::Add(const CountVariances& other) {
 uint64_t View::HookNanos() const {
   uint64_t timed = 0;
   for (const auto& part : profile.own_cost.part()) {
-    const bool hook = part.what() == "allocation" || part.what() == "free" || part.what() == "new_stack";
+    const bool hook =
+        part.what() == "allocation" || part.what() == "free" || part.what() == "new_stack";
     if (hook && __builtin_add_overflow(timed, part.total_nanos(), &timed)) return 0;
   }
   if (timed > 0) return timed;
@@ -59,6 +61,48 @@ uint64_t View::HookNanos() const {
 bool IsSilent(const memagent::v1::EventTotal& event) {
   constexpr uint64_t kLongEnoughNanos = 100'000'000;  // facts: perf_abi 8.1
   return event.running_nanos() == 0 && event.enabled_nanos() >= kLongEnoughNanos;
+}
+
+uint64_t FateView::Trapped() const {
+  uint64_t sum = 0;
+  for (const auto& [kind, count] : trapped) sum += count;
+  return sum;
+}
+
+void FateView::Add(const memagent::v1::CodeFate& fate) {
+  samples += fate.samples();
+  retired += fate.retired();
+  killed_before_map += fate.killed_before_map();
+  killed_after_map += fate.killed_after_map();
+  for (int i = 0; i < fate.trap_size(); ++i) trapped[fate.trap(i)] += fate.trapped(i);
+  icache_misses += fate.icache_misses();
+  stalled += fate.stalled();
+  in_window += fate.in_window();
+}
+
+// Numbers: profile.proto, CodeFate.trap.
+std::string TrapWord(uint32_t trap) {
+  constexpr std::string_view kWords[] = {"replay",
+                                         "",
+                                         "DTB double miss (3 levels)",
+                                         "DTB double miss (4 levels)",
+                                         "floating point disabled",
+                                         "unaligned",
+                                         "DTB miss",
+                                         "data fault",
+                                         "opcode",
+                                         "",
+                                         "machine check",
+                                         "",
+                                         "arithmetic",
+                                         "",
+                                         "floating-point control",
+                                         "reset",
+                                         "mispredicted",
+                                         "ITB miss",
+                                         "instruction access",
+                                         "interrupt"};
+  return trap < std::size(kWords) && !kWords[trap].empty() ? std::string(kWords[trap]) : "unknown";
 }
 
 std::string View::ThreadName(uint32_t id) const {

@@ -4,6 +4,7 @@
 #define MEMAGENT_VIEWER_VIEW_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -77,6 +78,22 @@ struct AccessingCode {
   uint64_t samples = 0;
   uint64_t remote_samples = 0;
   LatencySum latency;
+};
+
+// What became of the sampled instructions of one line; fates exclude each other.
+struct FateView {
+  CodeLine where;
+  uint64_t samples = 0;
+  uint64_t retired = 0;
+  uint64_t killed_before_map = 0;
+  uint64_t killed_after_map = 0;
+  std::map<uint32_t, uint64_t> trapped;  // by kind of trap: TrapWord
+  uint64_t icache_misses = 0;
+  uint64_t stalled = 0;
+  uint64_t in_window = 0;
+
+  uint64_t Trapped() const;
+  void Add(const memagent::v1::CodeFate& fate);
 };
 
 struct FirstTouch {
@@ -182,7 +199,8 @@ struct View {
   std::vector<SiteView> sites;  // most sampled latency first, where it is known, else most samples
   uint64_t located_samples = 0;
   uint64_t remote_samples = 0;
-  AccessView access;  // of all sites
+  AccessView access;            // of all sites
+  std::vector<FateView> fates;  // most samples first; of engines that tell fates
   // Where a budget lowered the sampling rate, samples count for several: see WilsonInterval.
   double design_effect = 1;
   bool cut_short = false;  // rows were left out: see view_budget.h
@@ -203,8 +221,11 @@ struct View {
   std::string ThreadName(uint32_t id) const;
 };
 
-// Opened, and never given the hardware: it measured nothing, which is not the same as nothing there.
+// Opened, and never given the hardware: it measured nothing, which is not the same as nothing
+// there.
 bool IsSilent(const memagent::v1::EventTotal& event);
+
+std::string TrapWord(uint32_t trap);
 
 // The view must be able to name every kind; used in JSON, too.
 std::string KindWord(memagent::v1::RegionKind kind);

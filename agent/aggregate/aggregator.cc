@@ -73,6 +73,7 @@ void Aggregator::AddSample(const ResolvedSample& sample) {
   accounting.samples_seen += weight;
   accounting.evidence[static_cast<size_t>(sample.access.evidence)] += weight;
   CountNode(thread, sample.cpu_node, weight);
+  if (sample.fate) fates_.Add(sample.access.ip, *sample.fate, weight);
   if (sample.attribution.attributed()) {
     accounting.attributed += weight;
     AddToSite(sites_[static_cast<uint32_t>(sample.attribution.site)], sample, weight);

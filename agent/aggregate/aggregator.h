@@ -4,9 +4,11 @@
 #define MEMAGENT_AGENT_AGGREGATE_AGGREGATOR_H_
 
 #include <cstdint>
+#include <optional>
 
 #include "agent/aggregate/access_kinds.h"
 #include "agent/aggregate/accounting.h"
+#include "agent/aggregate/code_fates.h"
 #include "agent/aggregate/page_set.h"
 #include "agent/aggregate/reservoir.h"
 #include "agent/aggregate/site_stats.h"
@@ -34,6 +36,7 @@ struct ResolvedSample {
   bool page_not_present = false;
   bool has_told = false;  // by an engine of hardware, of an access
   HardwareTold told;
+  std::optional<decode::ProfileMeSample> fate;
   uint64_t data_src = 0;  // as the kernel gave it, for the samples that are kept
   // How many faults this one stands for; of an access, how many samples of the nominal period, a
   // whole number.
@@ -64,12 +67,16 @@ class Aggregator {
       for (const uint64_t ip : site.CodeIn(start, end))
         site.RenameCode(ip, kNamedCode | frame_of(ip));
     }
+    fates_.Rename([&](uint64_t ip) {
+      return ip >= start && ip < end && ip != 0 ? kNamedCode | frame_of(ip) : ip;
+    });
   }
 
   ThreadStats& Thread(uint32_t serial);
   SiteStats* FindSite(SiteId site);
   base::HashMap<uint32_t, SiteStats>& sites() { return sites_; }
   base::HashMap<uint32_t, ThreadStats>& threads() { return threads_; }
+  const CodeFates& fates() const { return fates_; }
   const Reservoir& reservoir() const { return reservoir_; }
   // Samples that were added, and the sum of the squares of what they stand for: how much the counts
   // vary more than counts of single samples do.
@@ -81,6 +88,7 @@ class Aggregator {
   base::HashMap<uint32_t, ThreadStats> threads_;
   uint64_t samples_taken_ = 0;
   uint64_t sample_weight_squares_ = 0;
+  CodeFates fates_;
   PageSet touched_;
   Reservoir reservoir_;
 };

@@ -29,6 +29,7 @@ namespace memagent {
   X(kPredecessorAmbiguous, "predecessor_ambiguous",                                           \
     "which instruction ran before the interrupted one can't be told")                         \
   X(kNoDecoder, "no_decoder", "no instruction decoder was available")                         \
+  X(kNoDataAddress, "no_data_address", "the engine tells no data addresses, only code")        \
   X(kSiteUntracked, "site_untracked", "in a block whose allocation could not be recorded")    \
   X(kUnpickedBlock, "unpicked_block",                                                         \
     "in heap memory of no tracked block, while sample_bytes= left small blocks out")

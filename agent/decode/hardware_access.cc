@@ -41,10 +41,23 @@ void BookAddress(const RawSample& sample, HardwareAccess& hardware) {
   }
 }
 
+// No data address, and not always an access: nothing but code and fate is known. In PALmode the
+// payload's pc is a physical address, and the sample's own where the interrupt came.
+HardwareAccess DecodeFate(const RawSample& sample) {
+  HardwareAccess hardware;
+  ProfileMeCounts counts;
+  hardware.fate = ParseProfileMe(sample.raw, counts);
+  hardware.access.evidence = Evidence::kPcOnly;
+  hardware.access.ip = hardware.fate ? hardware.fate->pc.value_or(0) : 0;
+  hardware.why = UnattributedReason::kNoDataAddress;
+  return hardware;
+}
+
 }  // namespace
 
 HardwareAccess DecodeHardware(EngineKind engine, const RawSample& sample,
                               const IbsProcessor& processor) {
+  if (engine == EngineKind::kProfileMe) return DecodeFate(sample);
   HardwareAccess hardware;
   // Without the mark, the address is where the interrupt came: somewhere behind the access.
   hardware.access.ip = sample.exact_ip ? sample.ip : 0;

@@ -6,10 +6,12 @@
 #define MEMAGENT_AGENT_DECODE_HARDWARE_ACCESS_H_
 
 #include <cstdint>
+#include <optional>
 
 #include "agent/base/data_source.h"
 #include "agent/base/reasons.h"
 #include "agent/decode/ibs_raw.h"
+#include "agent/decode/profileme.h"
 #include "agent/decode/sample.h"
 
 namespace memagent::decode {
@@ -24,6 +26,8 @@ struct HardwareAccess {
   uint16_t instruction_cycles =
       0;  // of the whole instruction: AMD to its retirement, Intel to its end
   uint16_t tlb_refill_cycles = 0;
+  // ProfileMe: what became of the instruction, which need not be an access.
+  std::optional<ProfileMeSample> fate;
   uint64_t page_bytes = 0;  // of the page that was accessed, as its translation has it; 0: not told
 };
 

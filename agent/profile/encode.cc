@@ -1,6 +1,7 @@
 #include "agent/profile/encode.h"
 
 #include <algorithm>
+#include <array>
 
 #include "agent/profile/encode_fields.h"
 #include "agent/profile/fields.h"
@@ -225,6 +226,30 @@ void EncodeSiteTotal(MessageWriter& out, const SiteTotalData& total) {
   if (!total.sampled.any()) return;
   MessageWriter sampled(out, F::kSampled);
   EncodeSampled(sampled, total.sampled);
+}
+
+void EncodeCodeFate(MessageWriter& out, const CodeFateData& fate) {
+  using F = field::CodeFate;
+  const aggregate::FateCounts& counts = fate.counts;
+  PutUint(out, F::kFrame, fate.frame);
+  PutUint(out, F::kSamples, counts.samples);
+  PutUint(out, F::kRetired, counts.retired);
+  PutUint(out, F::kKilledBeforeMap, counts.killed_before_map);
+  PutUint(out, F::kKilledAfterMap, counts.killed_after_map);
+  std::array<uint64_t, aggregate::kTrapKinds> kinds = {};
+  std::array<uint64_t, aggregate::kTrapKinds> trapped = {};
+  size_t used = 0;
+  for (size_t kind = 0; kind < kinds.size(); ++kind) {
+    if (counts.trapped[kind] == 0) continue;
+    kinds[used] = kind;
+    trapped[used++] = counts.trapped[kind];
+  }
+  const auto same = [](uint64_t value) { return value; };
+  PutUintColumn(out, F::kTrap, std::span<const uint64_t>(kinds).first(used), same);
+  PutUintColumn(out, F::kTrapped, std::span<const uint64_t>(trapped).first(used), same);
+  PutUint(out, F::kIcacheMisses, counts.icache_misses);
+  PutUint(out, F::kStalled, counts.stalled);
+  PutUint(out, F::kInWindow, counts.in_window);
 }
 
 void EncodeEventTotal(MessageWriter& out, const EventTotalData& event) {

@@ -21,6 +21,7 @@ void EncodeAccounting(MessageWriter& out, const AccountingData& accounting);
 void EncodeThreadTotal(MessageWriter& out, const ThreadTotalData& total, uint32_t name_id);
 void EncodeSiteTotal(MessageWriter& out, const SiteTotalData& total);
 void EncodeOwnCost(MessageWriter& out, const OwnCostData& cost);
+void EncodeCodeFate(MessageWriter& out, const CodeFateData& fate);
 void EncodeEventTotal(MessageWriter& out, const EventTotalData& event);
 void EncodeEconomy(MessageWriter& out, const EconomyData& economy);
 void EncodeRawSamples(MessageWriter& out, std::span<const RawSampleData> samples, bool continued);

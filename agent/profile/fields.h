@@ -118,7 +118,7 @@ struct Site {
   enum : uint32_t { kId = 1, kKind, kStack, kName, kModule, kAddress, kSizeBytes, kStackCut };
 };
 struct Totals {
-  enum : uint32_t { kTime = 1, kFinal, kAccounting, kThread, kSite, kOwnCost, kMore, kEconomy, kEvent };
+  enum : uint32_t { kTime = 1, kFinal, kAccounting, kThread, kSite, kOwnCost, kMore, kEconomy, kEvent, kFate };
 };
 struct Accounting {
   enum : uint32_t {
@@ -187,6 +187,20 @@ struct SiteTotal {
     kCellLatencyCycles,
     kCodeLatencySamples,
     kCodeLatencyCycles,
+  };
+};
+struct CodeFate {
+  enum : uint32_t {
+    kFrame = 1,
+    kSamples,
+    kRetired,
+    kKilledBeforeMap,
+    kKilledAfterMap,
+    kTrap,
+    kTrapped,
+    kIcacheMisses,
+    kStalled,
+    kInWindow,
   };
 };
 struct EventTotal {

@@ -13,6 +13,7 @@
 
 #include "agent/aggregate/access_kinds.h"
 #include "agent/aggregate/accounting.h"
+#include "agent/aggregate/code_fates.h"
 #include "agent/base/reasons.h"
 #include "agent/base/types.h"
 
@@ -286,6 +287,12 @@ struct EventTotalData {
   uint64_t samples = 0;
   uint64_t lost = 0;
   uint64_t throttled = 0;
+};
+
+// What became of the sampled instructions of one frame.
+struct CodeFateData {
+  uint32_t frame = 0;
+  aggregate::FateCounts counts;
 };
 
 struct RawSampleData {

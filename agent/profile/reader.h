@@ -91,6 +91,7 @@ struct Profile {
   v1::OwnCost own_cost;
   v1::Economy economy;           // unset: nothing was left out by order
   std::vector<v1::EventTotal> event_totals;  // of the engine in use
+  std::vector<v1::CodeFate> code_fates;      // where it tells fates
   uint64_t checkpoint_time = 0;  // of the last Totals; 0: none was written
   bool final = false;            // the last Totals was written at the end of the session
   std::vector<v1::Event> events;

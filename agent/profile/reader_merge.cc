@@ -123,6 +123,7 @@ void Merger::AddTotals(v1::Totals&& totals) {
   profile_.own_cost = std::move(*totals.mutable_own_cost());
   profile_.economy = std::move(*totals.mutable_economy());
   profile_.event_totals.assign(totals.event().begin(), totals.event().end());
+  profile_.code_fates.assign(totals.fate().begin(), totals.fate().end());
   for (v1::Totals& part : pending_) ApplyTotals(std::move(part));
   pending_.clear();
   ApplyTotals(std::move(totals));

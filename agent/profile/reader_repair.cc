@@ -25,6 +25,10 @@ class Repair {
       p_.stacks[id].frame = Valid(p_.stacks[id].frame, p_.frames.size());
     }
     for (auto& [id, site] : p_.sites) FixSite(id, site);
+    for (v1::CodeFate& fate : p_.code_fates) {
+      fate.set_frame(Valid(fate.frame(), p_.frames.size()));
+      EvenOut(fate.mutable_trap(), fate.mutable_trapped());
+    }
     for (RawSample& sample : p_.raw_samples) {
       sample.thread = Valid(sample.thread, p_.threads.size());
       if (sample.site != 0 && p_.sites.count(sample.site) == 0) sample.site = Bad();

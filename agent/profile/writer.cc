@@ -194,7 +194,8 @@ bool ProfileWriter::AddSiteTotal(const SiteTotalData& total) {
 }
 
 bool ProfileWriter::EndTotals(const AccountingData& accounting, const OwnCostData& own_cost,
-                              const EconomyData& economy, std::span<const EventTotalData> events) {
+                              const EconomyData& economy, std::span<const EventTotalData> events,
+                              std::span<const CodeFateData> fates) {
   {
     MessageWriter body(chunks_.body());
     {
@@ -212,6 +213,10 @@ bool ProfileWriter::EndTotals(const AccountingData& accounting, const OwnCostDat
     for (const EventTotalData& event : events) {
       MessageWriter message(body, field::Totals::kEvent);
       EncodeEventTotal(message, event);
+    }
+    for (const CodeFateData& fate : fates) {
+      MessageWriter message(body, field::Totals::kFate);
+      EncodeCodeFate(message, fate);
     }
   }
   return CommitTotalsPart(false);

@@ -47,7 +47,8 @@ class ProfileWriter {
   bool AddThreadTotal(const ThreadTotalData& total);
   bool AddSiteTotal(const SiteTotalData& total);
   bool EndTotals(const AccountingData& accounting, const OwnCostData& own_cost,
-                 const EconomyData& economy = {}, std::span<const EventTotalData> events = {});
+                 const EconomyData& economy = {}, std::span<const EventTotalData> events = {},
+                 std::span<const CodeFateData> fates = {});
 
   // The sink has begun a new file: write everything again, the header first. Interned strings
   // keep their ids.

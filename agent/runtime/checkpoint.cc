@@ -71,6 +71,9 @@ uint32_t Checkpoint::FrameOfCode(uint64_t code) {
 
 // Every code address that the totals will name becomes a frame before they are written.
 void Checkpoint::NoteCodeFrames() {
+  for (const auto& [ip, counts] : from_.aggregator.fates().by_code()) {
+    if (ip != 0) FrameOfCode(ip);
+  }
   for (auto& [id, site] : from_.aggregator.sites()) {
     if (!site.changed && !everything_) continue;
     for (const auto& [ip, count] : site.code) FrameOfCode(ip);
@@ -255,7 +258,11 @@ void Checkpoint::WriteEventTotals(const aggregate::Accounting& process,
                       counts.enabled_nanos, counts.running_nanos, counts.occurrences,
                       counts.samples, counts.lost, counts.throttled});
   }
-  writer_.EndTotals(process, own, economy, events);
+  base::Vector<profile::CodeFateData> fates;
+  for (const auto& [ip, counts] : from_.aggregator.fates().by_code()) {
+    fates.push_back({ip == 0 ? 0 : FrameOfCode(ip), counts});
+  }
+  writer_.EndTotals(process, own, economy, events, fates);
 }
 
 void Checkpoint::WriteEvents() {

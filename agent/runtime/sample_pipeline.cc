@@ -45,7 +45,8 @@ void TakeHardware(const PendingSample& pending, aggregate::ResolvedSample& sampl
   const decode::HardwareAccess& hardware = *pending.hardware;
   sample.access = hardware.access;
   sample.attribution.reason = hardware.why;
-  sample.has_told = hardware.access.evidence != Evidence::kNone;
+  sample.fate = hardware.fate;
+  sample.has_told = hardware.access.evidence != Evidence::kNone && !hardware.fate;
   sample.told = {hardware.source, hardware.page_bytes, hardware.latency_cycles,
                  hardware.instruction_cycles, hardware.tlb_refill_cycles};
   sample.data_src = pending.raw.data_src;

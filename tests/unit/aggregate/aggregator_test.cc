@@ -269,6 +269,37 @@ TEST(AccessKinds, BeyondTheLimitTheRestIsUnknownTogether) {
   EXPECT_EQ(sum, added);
 }
 
+TEST(Aggregator, FatesAreCountedByCodeAndKeepTheirNames) {
+  Aggregator aggregator(10);
+  ResolvedSample sample = Sample();
+  sample.attribution.site = SiteId::kUnknown;
+  sample.attribution.reason = UnattributedReason::kNoDataAddress;
+  sample.fate = decode::ProfileMeSample{};
+  sample.fate->fate = decode::ProfileMeFate::kTrapped;
+  sample.fate->trap = decode::ProfileMeTrap::kDtbSingleMiss;
+  sample.fate->stalled = true;
+  sample.fate->in_window = 30;
+  sample.scale = 2;
+  aggregator.AddSample(sample);
+  sample.fate->fate = decode::ProfileMeFate::kRetired;
+  aggregator.AddSample(sample);
+  const FateCounts& counts = aggregator.fates().by_code().at(0x400000);
+  EXPECT_EQ(counts.samples, 4u);
+  EXPECT_EQ(counts.retired, 2u);
+  EXPECT_EQ(counts.trapped[static_cast<size_t>(decode::ProfileMeTrap::kDtbSingleMiss)], 2u);
+  EXPECT_EQ(counts.stalled, 4u);
+  EXPECT_EQ(counts.in_window, 120u);
+  aggregator.NameCode(0x400000, 0x500000, [](uint64_t) { return 7u; });
+  EXPECT_EQ(aggregator.fates().by_code().at(kNamedCode | 7).samples, 4u);
+  EXPECT_EQ(aggregator.fates().by_code().size(), 1u);
+}
+
+TEST(CodeFates, BeyondTheLimitCodeIsNotTold) {
+  CodeFates fates;
+  for (uint64_t ip = 1; ip <= CodeFates::kMaxCode + 5; ++ip) fates.Add(ip, {}, 1);
+  EXPECT_EQ(fates.by_code().at(0).samples, 5u);
+}
+
 TEST(Latency, FloorKeepsThreeBits) {
   EXPECT_EQ(LatencyFloor(1), 1u);
   EXPECT_EQ(LatencyFloor(7), 7u);

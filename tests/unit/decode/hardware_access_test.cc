@@ -99,6 +99,24 @@ TEST(HardwareAccess, RegistersTellPrefetchesAndWidth) {
   EXPECT_EQ(Decode(sample, EngineKind::kPebs).source.op, MemoryOp::kLoad);  // raw is IBS's only
 }
 
+// facts: profileme. A retired instruction at 0x1200'1234.
+TEST(HardwareAccess, ProfileMeTellsCodeAndFateAndNoAddress) {
+  const uint64_t registers[] = {1, 0x1200'1234, 0, 1 << 4 | 1 << 1};
+  std::vector<uint8_t> raw(sizeof(registers));
+  memcpy(raw.data(), registers, sizeof(registers));
+  RawSample sample = Sample(0);
+  sample.raw = raw;
+  const HardwareAccess told = Decode(sample, EngineKind::kProfileMe);
+  ASSERT_TRUE(told.fate.has_value());
+  EXPECT_EQ(told.fate->fate, ProfileMeFate::kRetired);
+  EXPECT_EQ(told.access.ip, 0x1200'1234u);
+  EXPECT_EQ(told.access.address, 0u);
+  EXPECT_EQ(told.why, UnattributedReason::kNoDataAddress);
+  raw[0] = 9;  // a version nobody knows
+  EXPECT_FALSE(Decode(sample, EngineKind::kProfileMe).fate.has_value());
+  EXPECT_EQ(Decode(sample, EngineKind::kProfileMe).access.ip, 0u);
+}
+
 TEST(HardwareAccess, RawPartThatIsCutIsNotUsed) {
   const std::vector<uint8_t> raw(11);
   RawSample sample = Sample(kRemoteDramLoad);

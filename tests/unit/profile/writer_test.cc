@@ -295,6 +295,23 @@ TEST_F(WriterTest, WhatHardwareToldIsKept) {
       "code_latency_samples: 8 code_latency_cycles: 4000");
 }
 
+TEST_F(WriterTest, FatesOfCodeAreKept) {
+  const std::array<FrameData, 1> frames = {FrameData{0, 0x10, true}};
+  writer_.WriteFrames(1, frames);
+  CodeFateData fate;
+  fate.frame = 1;
+  fate.counts = {10, 4, 1, 2, {}, 3, 5, 700};
+  fate.counts.trapped[0] = 1;
+  fate.counts.trapped[16] = 2;
+  writer_.BeginTotals(50, true);
+  ASSERT_TRUE(writer_.EndTotals(AccountingData{}, OwnCostData{}, {}, {}, std::span(&fate, 1)));
+  const Profile profile = Read();
+  ASSERT_EQ(profile.code_fates.size(), 1u);
+  EXPECT_EQ(profile.code_fates[0].ShortDebugString(),
+            "frame: 1 samples: 10 retired: 4 killed_before_map: 1 killed_after_map: 2 trap: 0 "
+            "trap: 16 trapped: 1 trapped: 2 icache_misses: 3 stalled: 5 in_window: 700");
+}
+
 TEST_F(WriterTest, EventsAreThoseOfTheLastTotals) {
   const std::array<EventTotalData, 2> events = {
       EventTotalData{"cpu/mem-loads/", "type=4", "no physical address", 3, 100, 90, 80, 70, 6, 5},

@@ -118,6 +118,38 @@ TEST_F(Commands, EveryGroupingHasEveryFormat) {
   }
 }
 
+TEST_F(Commands, FatesAreToldByCode) {
+  ProfileBuilder builder;
+  FillHeader(builder, 1);
+  builder.header().mutable_engines(0)->set_kind(v1::Engine::PROFILEME);
+  builder.header().mutable_engines(0)->set_in_use(true);
+  builder.header().mutable_engines(1)->set_in_use(false);
+  const uint32_t app = builder.Module("/opt/demo/stencil");
+  for (const uint64_t address : {0x4010, 0x4014}) {  // two instructions of one function
+    v1::CodeFate& fate = *builder.totals().add_fate();
+    fate.set_frame(builder.Instruction(app, address, "sweep"));
+    fate.set_samples(50);
+    fate.set_retired(30);
+    fate.add_trap(6);
+    fate.add_trapped(20);
+  }
+  builder.totals().mutable_accounting()->set_samples_seen(100);
+  AddReason(*builder.totals().mutable_accounting()->add_unattributed(), "no_data_address", 100);
+  Write("a.memagent", builder.Bytes());
+  const Outcome json = Call(ReportCommand, {"--by", "fate", "--format", "json", "a.memagent"});
+  const Json fates = Json::parse(json.out)["fates"];
+  ASSERT_EQ(fates.size(), 1u);
+  EXPECT_EQ(fates[0]["function"], "sweep");
+  EXPECT_EQ(fates[0]["samples"], 100);
+  EXPECT_EQ(fates[0]["trapped"], 40);
+  EXPECT_EQ(fates[0]["worst_trap"], "DTB miss");
+  EXPECT_THAT(Call(ReportCommand, {"--by", "fate", "a.memagent"}).out, HasSubstr("40.0 %"));
+  EXPECT_THAT(Call(ReportCommand, {"a.memagent"}).out, HasSubstr("no data addresses"));
+  Write("b.memagent", StencilBytes(1));
+  EXPECT_THAT(Call(ReportCommand, {"--by", "fate", "b.memagent"}).out,
+              HasSubstr("No fate is known"));
+}
+
 TEST_F(Commands, LevelsAreThoseThatHardwareTold) {
   Write("a.memagent", StencilBytes(2, true));
   const Outcome result = Call(ReportCommand, {"--by", "level", "--format", "json", "a.memagent"});
