@@ -117,8 +117,8 @@ def fetch_once(cache):
 class Apt:
     """apt-get with lists of its own: the machine's may be empty or old, and are not ours to change.
 
-    The sources are the machine's, unless MEMAGENT_GUEST_SUITE names a suite of Debian such as
-    bookworm-backports: guests then run that suite's kernel.
+    The sources are the machine's; where MEMAGENT_GUEST_SUITE names a suite of Debian, such as
+    bookworm-backports, guests run that suite's kernel.
     """
 
     def __init__(self, folder):
@@ -128,10 +128,19 @@ class Apt:
             (folder / name).mkdir(parents=True, exist_ok=True)
         suite = os.environ.get('MEMAGENT_GUEST_SUITE')
         if suite:
-            sources = folder / 'sources.list'
-            sources.write_text('deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] '
-                               f'http://deb.debian.org/debian {suite} main\n')
-            self.options += [f'-oDir::Etc::SourceList={sources}', '-oDir::Etc::SourceParts=/dev/null']
+            self.add_suite(folder / 'sources', suite)
+
+    def add_suite(self, sources, suite):
+        """The machine's sources and the suite, which is preferred."""
+        sources.mkdir()
+        for path in (pathlib.Path('/etc/apt/sources.list'), *pathlib.Path('/etc/apt/sources.list.d').glob('*')):
+            if path.exists():
+                shutil.copy(path, sources)
+        (sources / 'guest.list').write_text(
+            'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] '
+            f'http://deb.debian.org/debian {suite} main\n')
+        self.options += ['-oDir::Etc::SourceList=/dev/null', f'-oDir::Etc::SourceParts={sources}',
+                         f'-oAPT::Default-Release={suite}']
 
     def call(self, program, *words, cwd=None):
         finished = subprocess.run([program, '-q', *self.options, *words], capture_output=True, text=True,
@@ -139,11 +148,18 @@ class Apt:
         if finished.returncode != 0:
             lines = finished.stderr.strip().splitlines() or ['no message']
             raise Unavailable(f'{program} {words[0]} failed: {lines[-1]}')
-        return finished.stdout
+        return finished
+
+    def update(self):
+        """Gets the lists of packages. Without a network apt-get only warns."""
+        complaints = self.call('apt-get', 'update').stderr.strip().splitlines()
+        if not self.call('apt-cache', 'pkgnames', 'linux-image-amd64').stdout:
+            raise Unavailable(f'no list of packages: {complaints[0] if complaints else "no sources"}')
 
     def dependency(self, package, pattern):
         """The package that `package` depends on and whose name matches, such as the current kernel."""
-        for name in re.findall(r'^\s*\|?Depends: (\S+)', self.call('apt-cache', 'depends', package), re.M):
+        text = self.call('apt-cache', 'depends', package).stdout
+        for name in re.findall(r'^\s*\|?Depends: (\S+)', text, re.M):
             if re.match(pattern, name):
                 return name
         raise Unavailable(f'no dependency of {package} matches {pattern}')
@@ -153,7 +169,7 @@ class Apt:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
         with timed('lists of packages'):
-            self.call('apt-get', 'update')
+            self.update()
         image = self.dependency('linux-image-amd64', 'linux-image-')
         headers = self.dependency('linux-headers-amd64', 'linux-headers-')
         names = [image, headers, self.dependency(headers, 'linux-headers-.*-common'),

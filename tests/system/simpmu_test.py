@@ -213,8 +213,8 @@ def ibs_of_linux_702(folder):
     guest_case.load_simpmu(ibs_kernel=702, pebs=0, ibs_caps=ZEN5)
     check_refusals('ibs 7.2', IBS_ALWAYS + IBS_702, **ibs())
     check_second_in_group('EINVAL')
-    assert files_of('ibs_op') == ['caps/ldlat', 'caps/zen4_ibs_extensions', 'format/cnt_ctl', 'format/l3missonly',
-                                  'format/ldlat', 'format/swfilt'], files_of('ibs_op')
+    assert files_of('ibs_op') == ['caps/ldlat', 'caps/zen4_ibs_extensions', 'format/cnt_ctl',
+                                  'format/l3missonly', 'format/ldlat', 'format/swfilt'], files_of('ibs_op')
     user = ibs(flags=USER_ONLY, config2=SWFILT, sample_type=MEMORY | perf.WEIGHT_STRUCT | perf.RAW)
     loads = measure(4, placement.Block.search, **user)
     check_all('loads', loads, local={LOCAL_DRAM}, remote={REMOTE_DRAM}, check_weight=expect_latency)

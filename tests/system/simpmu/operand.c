@@ -5,8 +5,8 @@
 // that is not listed counts as a load.
 #include <linux/uaccess.h>
 
-#include <asm/insn-eval.h>
 #include <asm/insn.h>
+#include <asm/insn-eval.h>
 #include <asm/ptrace.h>
 
 #include "simpmu.h"
