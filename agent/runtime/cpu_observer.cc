@@ -103,7 +103,8 @@ void CpuObserver::Take(std::span<const uint8_t> bytes, int32_t pid,
 bool CpuObserver::Read(int32_t pid, const decode::IbsProcessor& processor,
                        base::Vector<PendingSample>& batch) {
   bool busy = false;
-  for (auto& [number, cpu] : cpus_) {
+  for (auto& entry : cpus_) {
+    auto& cpu = entry.second;  // clang 14 captures no structured binding
     busy |= cpu.ring.UnreadBytes() > cpu.ring.data_bytes() / 4;
     cpu.ring.Drain(
         [&](std::span<const uint8_t> bytes) { Take(bytes, pid, processor, cpu, batch); });
