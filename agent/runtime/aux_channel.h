@@ -40,7 +40,7 @@ class AuxChannel {
   // locked-memory allowance is halved. False: `outcome` says what failed.
   bool Map(const ObservedEvent& event, OpenOutcome& outcome);
 
-  // Appends what was announced since the last call, and counts it for `event`, which is enabled
+  // Appends what was announced since the last call, and counts it for `event`, which is started
   // again if the kernel stopped it because the area was full.
   AuxLosses Read(ObservedEvent& event, const SpeCpus& cpus, base::Vector<PendingSample>& batch);
   // What nobody will announce any more, of an event whose thread has ended.

@@ -16,7 +16,8 @@ WEIGHT, DATA_SRC, PHYS_ADDR, WEIGHT_STRUCT = 1 << 14, 1 << 15, 1 << 19, 1 << 24
 BRANCH_STACK = 1 << 11
 READ_TIMES = 3  # PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING
 ENABLE, DISABLE, PERIOD = 0x2400, 0x2401, 0x40082404
-RECORD_LOST, RECORD_THROTTLE, RECORD_SAMPLE = 2, 5, 9
+RECORD_LOST, RECORD_THROTTLE, RECORD_SAMPLE, RECORD_AUX = 2, 5, 9, 11
+AUX_TRUNCATED = 1
 MISC_CPUMODE, CPUMODE_USER, MISC_EXACT_IP = 7, 2, 1 << 14
 # The bits of attr that have no field of their own, by their number.
 FLAGS = {'disabled': 0, 'exclude_user': 4, 'exclude_kernel': 5, 'exclude_hv': 6, 'exclude_idle': 7,
@@ -137,26 +138,59 @@ class Event:
         """(count, time enabled, time running)"""
         return struct.unpack('<QQQ', os.read(self.fd, 24))
 
-    def drain(self):
-        """Takes everything out of the ring; the samples."""
+    def records(self):
+        """Takes everything out of the ring: (type, misc, body) of each record."""
         head, tail = struct.unpack_from('<QQ', self.ring, 1024)
         data = self.ring[PAGE:]
         first = tail % self.size
         unread = (data[first:] + data[:first])[:head - tail]
         struct.pack_into('<Q', self.ring, 1032, head)
-        samples, at = [], 0
+        at = 0
         while at < len(unread):
             kind, misc, size = struct.unpack_from('<IHH', unread, at)
             assert size >= 8 and at + size <= len(unread), f'a record of {size} bytes'
+            yield kind, misc, unread[at + 8:at + size]
+            at += size
+
+    def drain(self):
+        """Takes everything out of the ring; the samples."""
+        samples = []
+        for kind, misc, body in self.records():
             if kind == RECORD_SAMPLE:
-                samples.append(parse_sample(unread[at + 8:at + size], misc, self.sample_type))
+                samples.append(parse_sample(body, misc, self.sample_type))
             elif kind == RECORD_LOST:
-                self.lost += struct.unpack_from('<QQ', unread, at + 8)[1]
+                self.lost += struct.unpack_from('<QQ', body)[1]
             elif kind == RECORD_THROTTLE:
                 self.throttled += 1
-            at += size
         return samples
 
     def close(self):
         self.ring.close()
         os.close(self.fd)
+
+
+class AuxEvent(Event):
+    """An event whose samples lie in an AUX area (facts perf_abi 4.3)."""
+
+    def __init__(self, aux_pages=16, **attr):
+        super().__init__(pages=4, **attr)
+        self.area_size = aux_pages * PAGE
+        struct.pack_into('<QQ', self.ring, 1072, PAGE + self.size, self.area_size)  # aux_offset, aux_size
+        self.area = mmap.mmap(self.fd, self.area_size, offset=PAGE + self.size)
+        self.flags = 0
+
+    def drain_area(self):
+        """The bytes that were announced; their flags are collected in `flags`."""
+        found = b''
+        for kind, _, body in self.records():
+            if kind == RECORD_AUX:
+                offset, size, flags = struct.unpack_from('<QQQ', body)
+                first = offset % self.area_size
+                found += (self.area[first:] + self.area[:first])[:size]
+                self.flags |= flags
+                struct.pack_into('<Q', self.ring, 1064, offset + size)  # aux_tail
+        return found
+
+    def close(self):
+        self.area.close()
+        super().close()

@@ -68,7 +68,7 @@ class Pace:
             event.close()
 
 
-def run(folder, ticks=400, options=None, preexec=None, arguments=()):
+def run(folder, ticks=250, options=None, preexec=None, arguments=()):
     """A Measured of a run of at least so many clock ticks in each thread; its profile is in `folder`."""
     folder.mkdir(exist_ok=True)
     folder.chmod(0o777)  # the program may be another user's

@@ -50,8 +50,12 @@ static int __init simpmu_init(void) {
   if (error) goto no_ibs;
   error = sim_pebs_register();
   if (error) goto no_pebs;
+  error = sim_spe_register();
+  if (error) goto no_spe;
   return 0;
 
+no_spe:
+  sim_pebs_unregister();
 no_pebs:
   sim_ibs_unregister();
 no_ibs:

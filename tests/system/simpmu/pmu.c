@@ -67,8 +67,9 @@ static void sim_start(struct perf_event *event, int flags) {
   struct sim_event *sim = sim_event_of(event);
   ktime_t first = sim->left > 0 && !(flags & PERF_EF_RELOAD) ? sim->left : interval_of(event);
 
-  event->hw.state = 0;
   event->hw.last_period = event->hw.sample_period;
+  if (sim_pmu_of(event)->begin && !sim_pmu_of(event)->begin(event)) return;
+  event->hw.state = 0;
   if (!is_sampling_event(event) || sim_silent) return;
   hrtimer_start(&sim->timer, first, HRTIMER_MODE_REL_PINNED_HARD);
 }
@@ -80,6 +81,7 @@ void sim_stop(struct perf_event *event, int flags) {
   event->hw.state |= PERF_HES_STOPPED | PERF_HES_UPTODATE;
   sim->left = hrtimer_active(&sim->timer) ? hrtimer_get_remaining(&sim->timer) : 0;
   hrtimer_try_to_cancel(&sim->timer);
+  if (sim_pmu_of(event)->end) sim_pmu_of(event)->end(event);
 }
 
 static int sim_add(struct perf_event *event, int flags) {
@@ -98,7 +100,13 @@ static int sim_add(struct perf_event *event, int flags) {
   here->events[free] = sim_event_of(event);
   event->hw.idx = free;
   event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
-  if (flags & PERF_EF_START) sim_start(event, 0);
+  if (flags & PERF_EF_START) {
+    sim_start(event, 0);
+    if (event->hw.state & PERF_HES_STOPPED) {
+      here->events[free] = NULL;
+      return -EINVAL;
+    }
+  }
   perf_event_update_userpage(event);
   return 0;
 }

@@ -2,17 +2,17 @@
 //
 // simpmu: a simulated processor PMU that samples memory accesses, for guests without any.
 //
-// It registers "ibs_op" (AMD IBS) and "cpu" (Intel PEBS: mem-loads, mem-stores). What it delivers
-// goes through the kernel's own perf core and ring; instruction, data address, registers, physical
-// address and the NUMA nodes of CPU and page are real. Invented are the level of the memory
-// hierarchy that served an access (a draw, see machine.c) and its latency (from the distance of the
-// nodes).
+// It registers "ibs_op" (AMD IBS), "cpu" (Intel PEBS: mem-loads, mem-stores) and "arm_spe_0" (Arm
+// SPE). What it delivers goes through the kernel's own perf core, rings and AUX areas; instruction,
+// data address, registers, physical address and the NUMA nodes of CPU and page are real. Invented
+// are the level of the memory hierarchy that served an access (a draw, see machine.c) and its
+// latency (from the distance of the nodes).
 //
 //   pmu.c      a timer stands for the counter: each period it interrupts the running thread
 //   step.c     the thread is single-stepped from there to the instruction that is sampled
 //   operand.c  which memory an instruction accesses
 //   machine.c  where its page lies, which level served it, how long that took
-//   ibs.c, pebs.c   what each PMU refuses, and how it tells of an access
+//   ibs.c, pebs.c, spe.c   what each PMU refuses, and how it tells of an access
 //   main.c     registering
 //
 // Facts about hardware and drivers: perf_abi 2 (IBS), 3 (PEBS); sections are named where they are
@@ -79,6 +79,11 @@ struct sim_pmu {
   bool (*describe)(const struct sim_event *sim, const struct sim_access *access,
                    struct perf_sample_data *data, struct perf_raw_record *record,
                    struct sim_raw *raw);
+  // A PMU that writes its samples into an AUX area has these three instead, called with interrupts
+  // off on the event's CPU. begin: false when it can't run; write: as describe.
+  bool (*begin)(struct perf_event *event);
+  void (*end)(struct perf_event *event);
+  bool (*write)(struct sim_event *sim, const struct sim_access *access);
 };
 
 static inline struct sim_pmu *sim_pmu_of(const struct perf_event *event) {
@@ -120,10 +125,11 @@ void sim_execute(const struct sim_op *op, struct sim_access *access);
 u32 sim_random(u32 below);
 void sim_seed(void);
 
-// ibs.c, pebs.c: registers the PMU where the parameters ask for it.
+// ibs.c, pebs.c, spe.c: registers the PMU where the parameters ask for it.
 int sim_ibs_register(void);
 void sim_ibs_unregister(void);
 int sim_pebs_register(void);
 void sim_pebs_unregister(void);
+int sim_spe_register(void);
 
 #endif  // SIMPMU_H

@@ -34,6 +34,7 @@ bool sim_emit(struct sim_event *sim, const struct sim_access *access, struct pt_
   struct pt_regs exact = *regs;
   struct sim_raw raw = {};
 
+  if (sim_pmu_of(event)->write) return sim_pmu_of(event)->write(sim, access);
   perf_sample_data_init(&data, 0, event->hw.last_period);
   if (!sim_pmu_of(event)->describe(sim, access, &data, &record, &raw)) return false;
   // precise_ip 1 gives an address without the promise that the instruction is exact (perf_abi 3.2).
