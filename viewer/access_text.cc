@@ -63,7 +63,7 @@ std::vector<std::string> LatencyItems(const View& view, const AccessView& access
   std::vector<std::string> items = {Concat("median ", Cycles(access.Percentile(0.5)),
                                            ", 95th percentile ", Cycles(access.Percentile(0.95)),
                                            ", mean ", Cycles(access.latency.Mean()), " cycles")};
-  if (view.HasRemote()) {
+  if (view.TellsPages()) {
     items.push_back(Concat("near ", Cycles(access.near.Mean()), " ", terminal.glyphs().becomes,
                            " far ", Cycles(access.far.Mean())));
   }
@@ -127,11 +127,11 @@ std::string LatencyShareText(const View& view, const AccessView& access, const T
 }
 
 std::string CyclesHeader(const View& view, const Terminal& terminal) {
-  return view.HasRemote() ? Concat("NEAR", terminal.glyphs().becomes, "FAR CYCLES") : "CYCLES";
+  return view.TellsPages() ? Concat("NEAR", terminal.glyphs().becomes, "FAR CYCLES") : "CYCLES";
 }
 
 std::string CyclesText(const View& view, const AccessView& access, const Terminal& terminal) {
-  if (!view.HasRemote()) return Cycles(access.latency.Mean());
+  if (!view.TellsPages()) return Cycles(access.latency.Mean());
   return Concat(Cycles(access.near.Mean()), " ", terminal.glyphs().becomes, " ",
                 Cycles(access.far.Mean()));
 }

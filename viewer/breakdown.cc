@@ -46,7 +46,7 @@ class SampleColumns {
     grid.columns.push_back(Hidden("share_low"));
     grid.columns.push_back(Hidden("share_high"));
     grid.columns.push_back(Hidden("remote_samples"));
-    grid.columns.push_back(Right("remote_share", view_.HasRemote() ? "REMOTE" : ""));
+    grid.columns.push_back(Right("remote_share", view_.TellsPages() ? "REMOTE" : ""));
     if (!view_.HasLatency()) return;
     grid.columns.push_back(Right("latency_mean_cycles", "CYCLES"));
     grid.columns.push_back(Right("latency_share", "LATENCY"));

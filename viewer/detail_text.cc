@@ -235,7 +235,9 @@ class Detail {
       faults += touch.faults;
     }
     if (faults == 0) {
-      AddSentence("first touch", "no page fault sampled: few of its pages were new");
+      const bool recorded = !view_.engine_record || view_.engine_record->fault_period() != 0;
+      AddSentence("first touch", recorded ? "no page fault sampled: few of its pages were new"
+                                          : "page faults were not recorded");
       return;
     }
     std::vector<std::string> items;
@@ -268,7 +270,7 @@ class Detail {
     for (const AccessingCode& code : site_.code) {
       std::string item =
           Concat(CodeText(code.where, terminal_), " ", Percent(Share(code.samples, site_.samples)));
-      if (view_.HasRemote()) {
+      if (view_.TellsPages()) {
         Append(item, " (", Percent(Share(code.remote_samples, code.samples)), " remote)");
       }
       items.push_back(std::move(item));

@@ -68,15 +68,28 @@ class Info {
     Line("command", CommandLineText(view_, terminal_));
     Line("executable", Safe(process.executable()));
     Line("in folder", Safe(process.working_directory()));
+    if (view_.IsImport()) {
+      Line("imported from", Safe(header_.imported_from()));
+      Line("host", Safe(process.host()));
+      Line("process", process.pid() == 0 ? "several" : Concat(process.pid()));
+    } else {
+      AddParent();
+    }
+    const uint64_t start = header_.start_unix_nanos();
+    Line("started", view_.IsImport() && start == 0 ? "" : UtcTime(start));
+    Line("profiled for", HumanDuration(view_.wall_nanos));
+    if (view_.IsImport()) return;
+    Line("ended", view_.profile.footer ? Concat("by ", Safe(view_.profile.footer->how()))
+                                       : "not recorded: killed, or still running");
+  }
+
+  void AddParent() {
+    const memagent::v1::Process& process = header_.process();
     Line("process",
          Concat(process.pid(), ", child of ", process.parent_pid(),
                 process.host().empty() ? "" : ", on ", Safe(process.host()),
                 process.forked_without_exec() ? ", forked: blocks made before that are inherited"
                                               : ""));
-    Line("started", UtcTime(header_.start_unix_nanos()));
-    Line("profiled for", HumanDuration(view_.wall_nanos));
-    Line("ended", view_.profile.footer ? Concat("by ", Safe(view_.profile.footer->how()))
-                                       : "not recorded: killed, or still running");
   }
 
   void AddMachine() {
@@ -88,6 +101,8 @@ class Info {
            machine.cpu_model_number(), " stepping ", machine.cpu_stepping(), ", microcode ",
            machine.microcode().empty() ? "unknown" : Safe(machine.microcode()), ")");
     Line("CPU", cpu);
+    for (int i = 0; view_.IsImport() && i < machine.nodes_size(); ++i) AddNode(machine, i);
+    if (view_.IsImport()) return Line("kernel", Safe(kernel.release()));
     Line("virtual", machine.hypervisor().empty() ? "no" : Safe(machine.hypervisor()));
     Line("memory pages", HumanBytes(machine.page_bytes()));
     for (int i = 0; i < machine.nodes_size(); ++i) AddNode(machine, i);
@@ -115,13 +130,15 @@ class Info {
     for (const auto& event : view_.profile.event_totals) AddEvent(event);
     if (header_.engines_size() == 0) Line("engine", "none recorded");
     Line("options", Safe(header_.options()));
-    Line("agent", Safe(header_.agent_version()));
+    Line(view_.IsImport() ? "memagent" : "agent", Safe(header_.agent_version()));
   }
 
   void AddEvent(const memagent::v1::EventTotal& event) {
-    std::string text =
-        Concat(Safe(event.event()), " ", RanText(event), " in ", Plural(event.threads(), "thread"),
-               ", ", Plural(event.samples(), "record"));
+    std::string text = Concat(
+        Safe(event.event()), " ",
+        view_.IsImport() ? ""
+                         : Concat(RanText(event), " in ", Plural(event.threads(), "thread"), ", "),
+        Plural(event.samples(), "record"));
     if (event.lost() > 0) Append(text, ", ", GroupedCount(event.lost()), " lost");
     if (event.throttled() > 0) Append(text, ", throttled ", Plural(event.throttled(), "time"));
     Line("event", text);
@@ -144,8 +161,15 @@ class Info {
       if (!engine.remedy().empty()) Append(text, " ", Safe(engine.remedy()));
       return Line(name, text);
     }
-    Line(name, Concat("in use, ", Safe(engine.event()), ", period ", GroupedCount(engine.period()),
-                      " ", Safe(engine.period_unit())));
+    if (view_.IsImport() && engine.kind() == memagent::v1::Engine::NONE) {
+      Line(name, "no memory accesses");
+    } else if (view_.IsImport() && engine.period() == 0) {
+      Line(name, Concat(Safe(engine.event()), ", as often as comes to ",
+                        GroupedCount(static_cast<uint64_t>(engine.rate_hz())), " a second"));
+    } else {
+      Line(name, Concat("in use, ", Safe(engine.event()), ", period ",
+                        GroupedCount(engine.period()), " ", Safe(engine.period_unit())));
+    }
     Line("attributes", Safe(engine.exact_attr()));
     if (engine.skid_ticks_total() > 0) {
       Line("skid", Concat(engine.skid_ticks_on_next(), " of ", engine.skid_ticks_total(),
@@ -200,8 +224,11 @@ class Info {
       Append(text, "not sampled: ", Safe(thread.not_sampled));
     } else {
       Append(text, Plural(thread.tally.seen, "sample"), ", ", GroupedCount(thread.tally.Lost()),
-             " lost, events ran ", HumanDuration(thread.time_running_nanos), " of ",
-             HumanDuration(thread.time_enabled_nanos));
+             " lost");
+      if (!view_.IsImport()) {
+        Append(text, ", events ran ", HumanDuration(thread.time_running_nanos), " of ",
+               HumanDuration(thread.time_enabled_nanos));
+      }
     }
     if (thread.unobserved_nanos > 0) {
       Append(text, ", first ", HumanDuration(thread.unobserved_nanos), " not observed");
@@ -211,6 +238,7 @@ class Info {
   }
 
   void AddOwnCost() {
+    if (view_.IsImport()) return;
     const memagent::v1::OwnCost& cost = view_.profile.own_cost;
     Section("Cost of the agent");
     for (const LabelledText& row : OwnCostRows(view_, terminal_)) Line(row.label, row.text);
@@ -232,7 +260,7 @@ class Info {
   void AddEvents() {
     constexpr std::array<std::string_view, 3> kWords = {"note", "warning", "error"};
     if (view_.profile.events.empty()) return;
-    Section("What the agent had to say");
+    Section(view_.IsImport() ? "What the import had to say" : "What the agent had to say");
     for (const auto& event : view_.profile.events) {
       const auto severity = static_cast<size_t>(std::clamp<int>(event.severity(), 0, 2));
       Line(kWords[severity], Safe(event.text().empty() ? event.code() : event.text()));

@@ -11,6 +11,7 @@
 #include "viewer/command_line.h"
 #include "viewer/commands.h"
 #include "viewer/concat.h"
+#include "viewer/import/import_command.h"
 
 namespace memagent::viewer {
 namespace {
@@ -23,7 +24,7 @@ struct Command {
   int (*run)(const Words& args);
 };
 
-constexpr std::array<Command, 6> kCommands = {{
+constexpr std::array<Command, 7> kCommands = {{
     {"run", "start a program under the agent",
      [](const Words& w) { return inject::RunCommand(w); }},
     {"check", "say what this machine can measure",
@@ -34,6 +35,8 @@ constexpr std::array<Command, 6> kCommands = {{
      [](const Words& w) { return InfoCommand(w, std::cout, std::cerr); }},
     {"diff", "what changed between two profiles",
      [](const Words& w) { return DiffCommand(w, std::cout, std::cerr); }},
+    {"import", "a profile from what perf mem record wrote",
+     [](const Words& w) { return importer::ImportCommand(w, std::cout, std::cerr); }},
     {"dump", "the records of a profile as text",
      [](const Words& w) { return DumpCommand(w, std::cout, std::cerr); }},
 }};

@@ -152,6 +152,10 @@ ModuleLines::~ModuleLines() {
 }
 
 void ModuleLines::Open(const std::string& path, const std::string& build_id) {
+  if (path.starts_with('[')) {
+    problem_ = Concat(path, " is the kernel's: its lines are not read.");
+    return;
+  }
   if (build_id.empty()) {
     problem_ = Concat(path, " has no build-id to recognise it by: link with -Wl,--build-id.");
     return;

@@ -53,17 +53,23 @@ class Judge {
   void JudgeAmount() {
     const uint64_t samples = view_.tally.MemorySamples();
     if (view_.engine == "none") {
-      return Complain(Word::kPoor, "No engine sampled memory accesses: memagent check says why.");
+      return Complain(Word::kPoor,
+                      view_.IsImport()
+                          ? "No memory accesses were recorded."
+                          : "No engine sampled memory accesses: memagent check says why.");
     }
     if (samples >= kFairSamples) return;
     Complain(samples < kPoorSamples ? Word::kPoor : Word::kFair,
-             Concat("Only ", Plural(samples, "memory sample"), ": run longer or raise rate=."));
+             Concat("Only ", Plural(samples, "memory sample"),
+                    view_.IsImport() ? ": record longer, or with a smaller period."
+                                     : ": run longer or raise rate=."));
   }
 
   void JudgeLosses() {
     const Tally& tally = view_.tally;
     Limit(Share(tally.Lost(), tally.seen), kFairLoss, kPoorLoss,
-          "of the samples were lost: raise ring_pages= or lower rate=.");
+          view_.IsImport() ? "of the samples were lost: record with -m 4M or a larger period."
+                           : "of the samples were lost: raise ring_pages= or lower rate=.");
     Limit(Share(tally.InAgent(), tally.seen), kFairInAgent, kPoorInAgent,
           "of the samples fell into memagent's own hooks: they are its cost, and in no share.");
     Limit(Share(tally.UnattributedMemory(), tally.MemorySamples()), kFairUnattributed,
@@ -104,7 +110,8 @@ class Judge {
       if (event.throttled() > 0) {
         Complain(Word::kFair,
                  Concat("The kernel stopped ", name, " ", Plural(event.throttled(), "time"),
-                        " until the next tick, since it sampled too fast: lower rate="));
+                        " until the next tick, since it sampled too fast",
+                        view_.IsImport() ? ": use a larger period." : ": lower rate="));
       }
     }
   }

@@ -136,6 +136,10 @@ class SiteBuilder {
     }
     site.stack_cut = site.stack_cut || stack != 0;
     site.where = OwnFrame(site, profile_.Text(source.name()) != site.name);
+    // Of an imported profile: no call stack tells mappings apart.
+    if (source.kind() == memagent::v1::MMAP && site.stack.empty()) {
+      site.where.address = source.address();
+    }
     // "[data of libfoo.so]" is what no symbol names: it has no declaration.
     if (source.kind() == memagent::v1::GLOBAL && !site.name.starts_with('[')) {
       const CodeLine place = symbolizer_.ResolveVariable(source.module(), source.address());
@@ -178,7 +182,8 @@ class SiteBuilder {
     site.variances = {sampled.allocations_variance(), sampled.frees_variance(),
                       sampled.bytes_allocated_variance(), sampled.bytes_live_variance(),
                       sampled.bytes_peak_variance()};
-    if (source.site.kind() == memagent::v1::GLOBAL && site.bytes_peak == 0) {
+    // Variables, and mappings of an imported profile.
+    if (site.bytes_peak == 0 && source.site.size_bytes() != 0) {
       site.bytes_live = site.bytes_peak = source.site.size_bytes();
     }
   }

@@ -323,6 +323,7 @@ Json SummaryJson(const View& view) {
   json["access"] = AccessJson(view, view.access);
   json["options"] = view.profile.header.options();
   json["agent_version"] = view.profile.header.agent_version();
+  json["imported_from"] = view.profile.header.imported_from();
   json["faults"] = FaultsJson(view);
   json["untracked_allocations"] = ReasonsJson(view.untracked);
   json["own_cost"] = OwnCostJson(view);

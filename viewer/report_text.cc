@@ -56,6 +56,7 @@ std::string_view Measure(const View& view) {
 std::string WorstSite(const View& view, const Terminal& terminal) {
   const uint64_t whole = view.tally.MemorySamples();
   if (view.sites.empty() || view.sites.front().samples == 0) {
+    if (view.IsImport()) return "No memory access was sampled.";
     return Concat("No ", Measure(view), " could be booked on an allocation.");
   }
   if (view.HasLatency()) return LatencyVerdict(view, terminal);
@@ -72,12 +73,20 @@ std::string WorstSite(const View& view, const Terminal& terminal) {
 }
 
 std::string RemoteVerdict(const View& view, const Terminal& terminal) {
+  if (view.IsImport() && view.profile.header.machine().nodes_size() == 0) {
+    return "The recording does not tell the machine's NUMA nodes.";
+  }
   if (!view.HasRemote()) {
     return "The machine has one NUMA node: remote access cannot occur, its columns are left out.";
   }
+  if (!view.TellsPages()) {
+    return "Where the pages lie was not recorded: only the hardware's word tells near from far. "
+           "perf record --phys-data --sample-cpu records both, for root.";
+  }
   if (view.located_samples == 0) return "No sample could be located on a node.";
-  std::string text = Concat(ShareAndInterval(view, view.remote_samples, view.located_samples, terminal),
-                            " of the located samples are accesses to another node's memory");
+  std::string text =
+      Concat(ShareAndInterval(view, view.remote_samples, view.located_samples, terminal),
+             " of the located samples are accesses to another node's memory");
   const auto worst = std::max_element(
       view.sites.begin(), view.sites.end(),
       [](const SiteView& a, const SiteView& b) { return a.remote_samples < b.remote_samples; });
@@ -87,7 +96,7 @@ std::string RemoteVerdict(const View& view, const Terminal& terminal) {
 }
 
 std::string EngineLimits(const View& view) {
-  if (!view.engine_record) return "";
+  if (!view.engine_record || view.engine == "none") return "";
   if (view.engine == "software") {
     return "The software engine estimates the time stalled on each allocation. It cannot know "
            "latency, cache level or the number of accesses: there are no such columns.";

@@ -44,12 +44,14 @@ class SiteTable {
         {"ID", Align::kLeft, 0, false, 0, 0},
         {"SITE", Align::kLeft, 0, true, 24, 0},
         {"KIND", Align::kLeft, 1, false, 0, 0},
-        {"PEAK", Align::kRight, 0, false, 0, 0},
-        {"LIVE", Align::kRight, 4, false, 0, 0},
-        {"ALLOCS", Align::kRight, 2, false, 0, 0},
-        {"SAMPLES", Align::kRight, view.HasLatency() ? 5 : 0, false, 0, 0},
-        {"SHARE", Align::kRight, view.HasLatency() ? 6 : 0, false, 0, 0}};
-    if (view.HasRemote()) columns.push_back({"REMOTE", Align::kRight, 0, false, 0, 0});
+        {view.IsImport() ? "SIZE" : "PEAK", Align::kRight, 0, false, 0, 0}};
+    if (!view.IsImport()) {
+      columns.push_back({"LIVE", Align::kRight, 4, false, 0, 0});
+      columns.push_back({"ALLOCS", Align::kRight, 2, false, 0, 0});
+    }
+    columns.push_back({"SAMPLES", Align::kRight, view.HasLatency() ? 5 : 0, false, 0, 0});
+    columns.push_back({"SHARE", Align::kRight, view.HasLatency() ? 6 : 0, false, 0, 0});
+    if (view.TellsPages()) columns.push_back({"REMOTE", Align::kRight, 0, false, 0, 0});
     if (view.HasLatency()) {
       columns.push_back({"LATENCY", Align::kRight, 0, false, 0, 0});
       columns.push_back({CyclesHeader(view, terminal), Align::kRight, 0, false, 0, 0});
@@ -61,7 +63,7 @@ class SiteTable {
   }
 
   static std::string BarLegend(const View& view, const Terminal& terminal) {
-    if (!view.HasRemote()) return "";
+    if (!view.TellsPages()) return "";
     return Concat(terminal.Pick("▇", "#"), " remote ", terminal.Pick("░", "."), " local");
   }
 
@@ -69,7 +71,7 @@ class SiteTable {
 
   // The bar of one row: remote part strong; on one node all of it is strong.
   Bar BarOf(uint64_t samples, uint64_t remote) const {
-    if (!view_.HasRemote()) return {Length(samples), 0};
+    if (!view_.TellsPages()) return {Length(samples), 0};
     return {Length(remote), Length(samples - std::min(samples, remote))};
   }
 
@@ -77,7 +79,7 @@ class SiteTable {
                   const AccessView& access) {
     cells.push_back({HumanCount(samples), "", false, {}});
     cells.push_back({ShareText(view_, samples, terminal_), "", false, {}});
-    if (view_.HasRemote()) {
+    if (view_.TellsPages()) {
       cells.push_back({located == 0 ? "-" : Percent(Share(remote, located)), "", false, {}});
     }
     if (view_.HasLatency()) {
@@ -140,11 +142,13 @@ class SiteTable {
     const CountVariances& v = site.variances;
     cells.push_back(sized ? MemoryCell(HumanBytes(site.bytes_peak), site.bytes_peak, v.bytes_peak)
                           : kNoNumber);
-    cells.push_back(sized ? MemoryCell(HumanBytes(site.bytes_live), site.bytes_live, v.bytes_live)
-                          : kNoNumber);
-    cells.push_back(site.allocations > 0
-                        ? MemoryCell(HumanCount(site.allocations), site.allocations, v.allocations)
-                        : kNoNumber);
+    if (!view_.IsImport()) {
+      cells.push_back(sized ? MemoryCell(HumanBytes(site.bytes_live), site.bytes_live, v.bytes_live)
+                            : kNoNumber);
+      cells.push_back(site.allocations > 0 ? MemoryCell(HumanCount(site.allocations),
+                                                        site.allocations, v.allocations)
+                                           : kNoNumber);
+    }
     AddSamples(cells, site.samples, site.located_samples, site.remote_samples, site.access);
     weak_ = weak_ || site.IsWeak();
     table_.AddRow(std::move(cells), site.IsWeak() ? Ink::kDim : Ink::kPlain);
@@ -162,21 +166,24 @@ class SiteTable {
       sum.variances.Add(site.variances);
       sum.access.Add(site.access);
     }
-    std::vector<Cell> cells = {
-        {"", "", false, {}},
-        {Plural(view_.sites.size() - first, "other site"), "", false, {}},
-        {"-", "", false, {}},
-        {"-", "", false, {}},
-        MemoryCell(HumanBytes(sum.bytes_live), sum.bytes_live, sum.variances.bytes_live),
-        MemoryCell(HumanCount(sum.allocations), sum.allocations, sum.variances.allocations)};
+    std::vector<Cell> cells = {{"", "", false, {}},
+                               {Plural(view_.sites.size() - first, "other site"), "", false, {}},
+                               kNoNumber,
+                               kNoNumber};
+    if (!view_.IsImport()) {
+      cells.push_back(
+          MemoryCell(HumanBytes(sum.bytes_live), sum.bytes_live, sum.variances.bytes_live));
+      cells.push_back(
+          MemoryCell(HumanCount(sum.allocations), sum.allocations, sum.variances.allocations));
+    }
     AddSamples(cells, sum.samples, sum.located_samples, sum.remote_samples, sum.access);
     table_.AddRow(std::move(cells));
   }
 
   void AddUnattributed() {
-    std::vector<Cell> cells = {{"", "", false, {}},  {"not attributed", "", false, {}},
-                               {"-", "", false, {}}, {"-", "", false, {}},
-                               {"-", "", false, {}}, {"-", "", false, {}}};
+    std::vector<Cell> cells = {
+        {"", "", false, {}}, {"not attributed", "", false, {}}, kNoNumber, kNoNumber};
+    if (!view_.IsImport()) cells.insert(cells.end(), 2, kNoNumber);
     AddSamples(cells, view_.tally.UnattributedMemory(), 0, 0, {});
     table_.AddRow(std::move(cells));
     for (const ReasonCount& reason : view_.tally.unattributed) {

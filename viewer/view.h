@@ -208,6 +208,10 @@ struct View {
   Quality quality;
 
   bool HasRemote() const { return node_count > 1; }
+  // Made from what another tool recorded: there are no allocations, and no agent.
+  bool IsImport() const { return !profile.header.imported_from().empty(); }
+  // Other tools mostly don't record where pages lie.
+  bool TellsPages() const { return HasRemote() && (!IsImport() || located_samples > 0); }
   // Whether hardware told where accesses were served, and how long they took.
   bool HasSource() const { return access.samples > 0; }
   bool HasLatency() const { return access.latency.samples > 0; }

@@ -103,6 +103,7 @@ void EncodeHeader(MessageWriter& out, const HeaderData& header) {
     EncodeEngine(message, engine);
   }
   PutText(out, F::kOptions, header.options);
+  PutText(out, F::kImportedFrom, header.imported_from);
 }
 
 }  // namespace memagent::profile

@@ -20,6 +20,7 @@ struct Header {
     kKernel,
     kEngines,
     kOptions,
+    kImportedFrom,
   };
 };
 struct Process {

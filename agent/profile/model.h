@@ -87,6 +87,7 @@ struct HeaderData {
   KernelData kernel;
   std::span<const EngineData> engines;
   std::string_view options;
+  std::string_view imported_from;
 };
 
 struct ModuleData {

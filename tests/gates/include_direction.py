@@ -19,6 +19,9 @@ ALLOWED = {
     # The viewer knows a profile and nothing of how it came to be; it names perf's bits for people.
     'viewer': ['agent/base', 'agent/decode/data_source_bits.h', 'agent/profile/reader.h',
                'agent/profile/profile.pb.h', 'inject/commands.h'],
+    # Only the import decodes and writes, with the agent's stages.
+    'viewer/import': ['agent/base', 'agent/os', 'agent/decode', 'agent/aggregate', 'agent/profile',
+                      'viewer'],
     # The launcher has the option table, and asks what the agent would choose on this machine.
     'inject': ['agent/base', 'agent/os', 'agent/profile/reader.h', 'agent/capture/engine_errors.h',
                'agent/capture/event_selection.h', 'agent/capture/skid_calibration.h'],
@@ -30,13 +33,15 @@ OURS = re.compile(r'^\s*#\s*include\s*"((?:agent|viewer|inject)/[^"]+)"', re.M)
 
 
 def stage_of(path):
-    return '/'.join(path.split('/')[:2]) if path.startswith('agent/') else path.split('/')[0]
+    return '/'.join(path.split('/')[:2]) if path.startswith(('agent/', 'viewer/import/')) else path.split('/')[0]
 
 
 def is_allowed(path, included):
     if READER.match(path):
         return bool(READER_ALLOWED.match(included))
     stage = stage_of(path)
+    if included.startswith('viewer/import/'):
+        return stage == 'viewer/import' or path == 'viewer/main.cc'
     if included.startswith(stage + '/'):
         return True
     return any(included == prefix or included.startswith(prefix.rstrip('/') + '/')
