@@ -44,8 +44,8 @@ class SiteTable {
         {"ID", Align::kLeft, 0, false, 0, 0},
         {"SITE", Align::kLeft, 0, true, 24, 0},
         {"KIND", Align::kLeft, 1, false, 0, 0},
-        {view.IsImport() ? "SIZE" : "PEAK", Align::kRight, 0, false, 0, 0}};
-    if (!view.IsImport()) {
+        {view.TellsAllocations() ? "PEAK" : "SIZE", Align::kRight, 0, false, 0, 0}};
+    if (view.TellsAllocations()) {
       columns.push_back({"LIVE", Align::kRight, 4, false, 0, 0});
       columns.push_back({"ALLOCS", Align::kRight, 2, false, 0, 0});
     }
@@ -142,7 +142,7 @@ class SiteTable {
     const CountVariances& v = site.variances;
     cells.push_back(sized ? MemoryCell(HumanBytes(site.bytes_peak), site.bytes_peak, v.bytes_peak)
                           : kNoNumber);
-    if (!view_.IsImport()) {
+    if (allocations_) {
       cells.push_back(sized ? MemoryCell(HumanBytes(site.bytes_live), site.bytes_live, v.bytes_live)
                             : kNoNumber);
       cells.push_back(site.allocations > 0 ? MemoryCell(HumanCount(site.allocations),
@@ -170,7 +170,7 @@ class SiteTable {
                                {Plural(view_.sites.size() - first, "other site"), "", false, {}},
                                kNoNumber,
                                kNoNumber};
-    if (!view_.IsImport()) {
+    if (allocations_) {
       cells.push_back(
           MemoryCell(HumanBytes(sum.bytes_live), sum.bytes_live, sum.variances.bytes_live));
       cells.push_back(
@@ -183,7 +183,7 @@ class SiteTable {
   void AddUnattributed() {
     std::vector<Cell> cells = {
         {"", "", false, {}}, {"not attributed", "", false, {}}, kNoNumber, kNoNumber};
-    if (!view_.IsImport()) cells.insert(cells.end(), 2, kNoNumber);
+    if (allocations_) cells.insert(cells.end(), 2, kNoNumber);
     AddSamples(cells, view_.tally.UnattributedMemory(), 0, 0, {});
     table_.AddRow(std::move(cells));
     for (const ReasonCount& reason : view_.tally.unattributed) {
@@ -237,6 +237,7 @@ class SiteTable {
   const View& view_;
   const Terminal& terminal_;
   Table table_;
+  const bool allocations_ = view_.TellsAllocations();
   uint64_t longest_ = 1;
   bool weak_ = false;
   std::map<std::string, std::vector<const SiteView*>> twins_;  // by place

@@ -43,6 +43,11 @@ void CountVariances::Add(const CountVariances& other) {
   bytes_peak += other.bytes_peak;
 }
 
+bool View::TellsAllocations() const {
+  return !IsImport() || std::any_of(sites.begin(), sites.end(),
+                                    [](const SiteView& site) { return site.allocations > 0; });
+}
+
 uint64_t View::HookNanos() const {
   uint64_t timed = 0;
   for (const auto& part : profile.own_cost.part()) {

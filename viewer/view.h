@@ -208,8 +208,10 @@ struct View {
   Quality quality;
 
   bool HasRemote() const { return node_count > 1; }
-  // Made from what another tool recorded: there are no allocations, and no agent.
+  // Made from what another tool recorded: there was no agent.
   bool IsImport() const { return !profile.header.imported_from().empty(); }
+  // An imported profile does with an allocation log only.
+  bool TellsAllocations() const;
   // Other tools mostly don't record where pages lie.
   bool TellsPages() const { return HasRemote() && (!IsImport() || located_samples > 0); }
   // Whether hardware told where accesses were served, and how long they took.

@@ -4,6 +4,7 @@ addresses, and what it refuses. Samples of hardware: tests/system/import_test.py
 """
 import shutil
 import subprocess
+import sys
 
 import harness
 from harness import case
@@ -87,6 +88,42 @@ def nothing_is_overwritten(folder):
     imported(data, folder, '-o', folder / 'perf.memagent')
     assert (folder / 'perf.memagent').read_bytes() == first
     assert (folder / 'perf.3.memagent').exists()
+
+
+LOGGING_PROGRAM = """
+import ctypes, mmap, os, sys, time
+PAGES, PAGE = 256, 4096
+def log(text):
+    nanos = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    print(f'{nanos // 10**9}.{nanos % 10**9:09} {os.getpid()} {text}', file=file)
+def touch():
+    for page in range(PAGES):
+        block[page * PAGE] = 1
+block = mmap.mmap(-1, PAGES * PAGE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+block.madvise(mmap.MADV_NOHUGEPAGE)
+address = ctypes.addressof(ctypes.c_char.from_buffer(block))
+with open(sys.argv[1], 'w') as file:
+    touch()
+    log(f'alloc {address:#x} {PAGES // 2 * PAGE} lower half')
+    block.madvise(mmap.MADV_DONTNEED)
+    touch()
+    log(f'free {address:#x}')
+    block.madvise(mmap.MADV_DONTNEED)
+    touch()
+"""
+
+
+@case
+def allocation_log_tells_blocks_apart(folder):
+    log = folder / 'log'
+    data = record(folder, *FAULTS, '-k', 'CLOCK_MONOTONIC', program=(sys.executable, '-c', LOGGING_PROGRAM, log))
+    result = imported(data, folder, '--allocations', log)
+    assert b'allocation log' not in result.stderr, result.stderr
+    sites = [site for site in harness.report(folder / 'perf.memagent')['sites'] if site['name'] == 'lower half']
+    assert len(sites) == 1 and sites[0]['kind'] == 'heap', sites
+    assert (sites[0]['allocations'], sites[0]['frees'], sites[0]['bytes_peak']) == (1, 1, 128 * 4096), sites[0]
+    pages = sum(touch['pages'] for touch in sites[0]['first_touch'])
+    assert pages == 128, f'{pages} pages were touched while the block lived, not 128'
 
 
 @case

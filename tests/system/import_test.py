@@ -124,7 +124,7 @@ def ibs(folder):
     check_against_perf(data, raw)
 
 
-@case()
+@case(long=True)
 def ibs_with_registers(folder):
     require_perf()
     guest_case.load_simpmu(pebs=0)

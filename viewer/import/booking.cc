@@ -12,8 +12,18 @@ attribute::Attribution On(uint32_t site) { return {static_cast<SiteId>(site), {}
 }  // namespace
 
 // The aggregator keeps no single samples: it would keep the code of ours in place of addresses.
-Booking::Booking(World& world, Modules& modules, const MachineNodes& nodes, uint64_t kept_samples)
-    : world_(world), nodes_(nodes), places_(world, modules), aggregator_(0), kept_(kept_samples) {}
+Booking::Booking(World& world, Modules& modules, const MachineNodes& nodes,
+                 const LoggedBlocks& blocks, uint64_t kept_samples)
+    : world_(world),
+      nodes_(nodes),
+      blocks_(blocks),
+      places_(world, modules),
+      aggregator_(0),
+      kept_(kept_samples) {}
+
+uint32_t Booking::SiteOfBlocks(uint32_t name) {
+  return places_.SiteNamed(RegionKind::kHeap, blocks_.log().names[name]);
+}
 
 uint32_t Booking::SerialOf(const ImportedSample& sample) {
   if (sample.tid < 0) return 0;
@@ -31,7 +41,8 @@ attribute::Attribution Booking::AttributionOf(const ImportedSample& sample) {
   }
   if (sample.guest) return On(places_.SiteNamed(RegionKind::kUnknown, kGuest));
   if (hardware.access.evidence == Evidence::kExact) {
-    return On(places_.SiteAt(sample.pid, hardware.access.address));
+    const std::optional<uint32_t> block = blocks_.Find(sample.pid, hardware.access.address);
+    return On(block ? SiteOfBlocks(*block) : places_.SiteAt(sample.pid, hardware.access.address));
   }
   const bool kernel = hardware.why == UnattributedReason::kKernelAddress;
   return On(places_.SiteNamed(RegionKind::kUnknown, kernel ? kKernel : kNoAddress));

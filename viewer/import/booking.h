@@ -10,6 +10,7 @@
 
 #include "agent/aggregate/aggregator.h"
 #include "agent/decode/hardware_access.h"
+#include "viewer/import/logged_blocks.h"
 #include "viewer/import/machine_nodes.h"
 #include "viewer/import/places.h"
 #include "viewer/import/world.h"
@@ -29,7 +30,9 @@ struct ImportedSample {
 
 class Booking {
  public:
-  Booking(World& world, Modules& modules, const MachineNodes& nodes, uint64_t kept_samples);
+  // `blocks` may be advanced between calls.
+  Booking(World& world, Modules& modules, const MachineNodes& nodes, const LoggedBlocks& blocks,
+          uint64_t kept_samples);
 
   void BookSample(const ImportedSample& sample);
   void BookFault(const ImportedSample& fault, double pages);
@@ -40,6 +43,9 @@ class Booking {
   const aggregate::Reservoir& kept() const { return kept_; }
   const Places& places() const { return places_; }
   Places& places() { return places_; }
+  const LoggedBlocks& blocks() const { return blocks_; }
+  // Of blocks that an allocation log calls so, by its index there.
+  uint32_t SiteOfBlocks(uint32_t name);
   // World's threads that have samples: serial - 1 is the index here. Serial 0: thread unknown.
   const std::vector<uint32_t>& threads() const { return threads_; }
   // Of the first and the last sample; 0 when there is none.
@@ -58,6 +64,7 @@ class Booking {
 
   World& world_;
   const MachineNodes& nodes_;
+  const LoggedBlocks& blocks_;
   Places places_;
   aggregate::Aggregator aggregator_;
   aggregate::Reservoir kept_;

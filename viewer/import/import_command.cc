@@ -32,6 +32,7 @@ struct ImportWords {
   std::string input = "perf.data";
   std::string output;
   int32_t pid = 0;  // 0: all
+  std::string allocations;
 };
 
 void Declare(CLI::App& app, ImportWords& words) {
@@ -40,6 +41,9 @@ void Declare(CLI::App& app, ImportWords& words) {
                  "Profile to write (perf.memagent); nothing is overwritten: numbered if it exists");
   app.add_option("--pid", words.pid, "Only this process (all that were recorded)")
       ->check(CLI::Range(1, 1 << 30));
+  app.add_option(
+      "--allocations", words.allocations,
+      "Log of allocations with the recording's times, to tell blocks apart (docs/CLI.md)");
 }
 
 // Says why not on `err`.
@@ -143,6 +147,12 @@ int ImportCommand(std::vector<std::string> args, std::ostream& out, std::ostream
   if (!bytes) return kExitUsage;
   ImportOptions options;
   if (words.pid != 0) options.pid = words.pid;
+  if (!words.allocations.empty()) {
+    const std::optional<std::vector<uint8_t>> log = ReadInput(words.allocations, err);
+    if (!log) return kExitUsage;
+    options.allocations =
+        ParseAllocationLog({reinterpret_cast<const char*>(log->data()), log->size()});
+  }
   OutputFile file(words.output.empty() ? DefaultOutput(words.input) : words.output);
   const std::string name = words.input == "-" ? "standard input" : words.input;
   const ImportResult result = ImportPerfData(*bytes, name, options, file);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +29,7 @@ class Exporter {
     WriteModules();
     WriteThreads();
     WriteFrames();
+    FindLoggedSites();
     WriteSites();
     WriteNotes();
     WriteKeptSamples();
@@ -196,6 +198,14 @@ class Exporter {
     if (!symbols.empty()) Keep(writer_.WriteSymbols(symbols));
   }
 
+  // Those without a sample, too.
+  void FindLoggedSites() {
+    const std::vector<LoggedCounts>& counts = booking_.blocks().counts();
+    for (uint32_t name = 0; name < counts.size(); ++name) {
+      if (counts[name].allocations > 0) logged_.emplace(booking_.SiteOfBlocks(name), counts[name]);
+    }
+  }
+
   void WriteSites() {
     const std::vector<ImportedSite>& sites = booking_.places().sites();
     std::vector<profile::SiteData> records;
@@ -233,6 +243,9 @@ class Exporter {
       WriteThreadTotal(serial, stats);
     }
     for (const auto& [id, stats] : booking_.aggregator().sites()) WriteSiteTotal(id, stats);
+    for (const auto& [id, counts] : logged_) {
+      if (booking_.aggregator().FindSite(SiteId{id}) == nullptr) WriteSiteTotal(id, {});
+    }
     std::deque<base::String> attrs;  // borrowed by the records
     std::vector<profile::EventTotalData> events;
     for (size_t i = 0; i < recording_.roles().size(); ++i) {
@@ -294,6 +307,7 @@ class Exporter {
     const std::vector<profile::PagesData> pages = PagesByNode(stats);
     profile::SiteTotalData total;
     total.site = site;
+    AddLogged(total);
     total.samples = stats.samples;
     total.evidence_exact = stats.evidence[static_cast<size_t>(Evidence::kExact)];
     total.evidence_pc_only = stats.evidence[static_cast<size_t>(Evidence::kPcOnly)];
@@ -304,6 +318,16 @@ class Exporter {
     total.kinds = kinds;
     total.latency = latency;
     Keep(writer_.AddSiteTotal(total));
+  }
+
+  void AddLogged(profile::SiteTotalData& total) const {
+    const auto logged = logged_.find(total.site);
+    if (logged == logged_.end()) return;
+    total.allocations = logged->second.allocations;
+    total.frees = logged->second.frees;
+    total.bytes_allocated = logged->second.bytes_allocated;
+    total.bytes_freed = logged->second.bytes_freed;
+    total.bytes_peak = logged->second.bytes_peak;
   }
 
   static std::vector<profile::PagesData> PagesByNode(const aggregate::SiteStats& stats) {
@@ -320,6 +344,7 @@ class Exporter {
   std::string_view source_;
   profile::ProfileWriter writer_;
   std::deque<std::string> texts_;
+  std::map<uint32_t, LoggedCounts> logged_;  // by site: of the allocation log
   bool good_ = true;
 };
 

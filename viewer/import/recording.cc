@@ -46,7 +46,8 @@ Recording::Recording(PerfDataFile file, const ImportOptions& options)
       traces_(file_.auxtrace_type == kAuxtraceArmSpe ? ReadSpeTraces(file_, events_) : SpeTraces()),
       nodes_(file_.machine),
       modules_(file_.build_ids),
-      booking_(world_, modules_, nodes_, options.kept_samples),
+      blocks_(options.allocations),
+      booking_(world_, modules_, nodes_, blocks_, options.kept_samples),
       processor_(ProcessorOf(file_.machine)),
       counts_(file_.events.size()),
       loses_by_event_(AnyAsks(file_.events, [](const perf_event_attr& attr) {
@@ -69,6 +70,7 @@ void Recording::FindHeaps() {
 
 void Recording::Replay() {
   for (const Happening& happening : MakeTimeline(file_, events_, roles_, traces_)) {
+    blocks_.Advance(happening.time);
     if (happening.is_trace_access) {
       TakeTraceAccess(traces_.accesses[happening.index]);
       continue;
@@ -77,6 +79,7 @@ void Recording::Replay() {
     RecordWalk walk(file_.records.subspan(happening.index));
     if (walk.Next(record)) TakeRecord(record, happening.time);
   }
+  blocks_.Advance(UINT64_MAX);
   booking_.Drop(DropReason::kMalformedRecord, traces_.counts.damaged);
 }
 
@@ -227,6 +230,29 @@ std::vector<std::string> Recording::TraceNotes() const {
   return notes;
 }
 
+std::vector<std::string> Recording::LogNotes() const {
+  std::vector<std::string> notes;
+  const AllocationLog& log = options_.allocations;
+  if (log.bad_lines > 0) {
+    notes.push_back(Concat(
+        log.bad_lines, " lines of the allocation log are not understood, the first is line ",
+        log.first_bad_line, ": TIME PID alloc ADDRESS SIZE [SITE] or TIME PID free ADDRESS."));
+  }
+  if (log.events.empty()) return notes;
+  if (log.events.front().time_nanos > booking_.last_time() ||
+      log.events.back().time_nanos < booking_.first_time()) {
+    notes.push_back(
+        "The allocation log is of another time than the recording: let both use one clock, as "
+        "perf record -k CLOCK_MONOTONIC does.");
+  }
+  if (blocks_.contradictions() > 0) {
+    notes.push_back(Concat(blocks_.contradictions(),
+                           " events of the allocation log contradict earlier ones (a free of no "
+                           "live block, a block where one lives): it is not whole."));
+  }
+  return notes;
+}
+
 std::vector<std::string> Recording::Notes() const {
   std::vector<std::string> notes = file_.warnings;
   const auto add = [&](bool when, std::string text) {
@@ -249,8 +275,9 @@ std::vector<std::string> Recording::Notes() const {
   add(world_.maps_not_copied() > 0,
       Concat(world_.maps_not_copied(), " processes were followed without what they inherited."));
   add(other_processes_ > 0, Concat(other_processes_, " samples of other processes are left out."));
-  const std::vector<std::string> trace = TraceNotes();
-  notes.insert(notes.end(), trace.begin(), trace.end());
+  for (const std::vector<std::string>& more : {TraceNotes(), LogNotes()}) {
+    notes.insert(notes.end(), more.begin(), more.end());
+  }
   return notes;
 }
 

@@ -24,6 +24,7 @@ namespace memagent::importer {
 
 struct ImportOptions {
   std::optional<int32_t> pid;      // nullopt: all processes
+  AllocationLog allocations;       // empty: none was given
   uint64_t kept_samples = 20'000;  // single samples in the profile, as raw_samples= of the agent
 };
 
@@ -35,6 +36,7 @@ struct EventCount {
 
 class Recording {
  public:
+  // The options outlive it.
   Recording(PerfDataFile file, const ImportOptions& options);
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
@@ -68,15 +70,17 @@ class Recording {
   // Of the events that are of no use here; "" when there are none.
   std::string OtherEvents() const;
   std::vector<std::string> TraceNotes() const;
+  std::vector<std::string> LogNotes() const;
 
   const PerfDataFile file_;
-  const ImportOptions options_;
+  const ImportOptions& options_;
   const std::vector<EventRole> roles_;
   const EventTable events_;
   const SpeTraces traces_;
   const MachineNodes nodes_;
   Modules modules_;
   World world_;
+  LoggedBlocks blocks_;
   Booking booking_;
   const decode::IbsProcessor processor_;
   std::vector<EventCount> counts_;
