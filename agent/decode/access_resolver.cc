@@ -90,6 +90,7 @@ void AccessResolver::Flush() {
   instructions_.Flush();
   functions_.Flush();
   predecessors_.Flush();
+  cut_accesses_.Flush();
 }
 
 // Misses are not remembered: code may appear there later.
@@ -114,11 +115,22 @@ AccessResolver::Result AccessResolver::Resolve(const RawSample& sample, uint64_t
   if (sample.has_registers) {
     state.flags = {sample.registers[static_cast<size_t>(Register::kFlags)], ~uint64_t{0}};
   }
+  Result result;
+  if (cuts_accesses_ && TryCutAccess(state, result)) return result;
   const uint64_t rcx = sample.has_registers ? state.gprs[kRcx] : 1;
   return ResolveChoice(*found, ChoosePredecessor(*found, state.flags, rcx), state);
 }
 
-// The instruction has not finished: the registers are those of its next element.
+bool AccessResolver::TryCutAccess(const State& state, Result& out) {
+  const Instruction* at_ip = instructions_.At(state.ip);
+  if (at_ip == nullptr || !cut_accesses_.Note(*at_ip)) return false;
+  out.access = AtIp(*at_ip, state);
+  if (out.access.evidence == Evidence::kExact) out.access.evidence = Evidence::kApproximate;
+  out.why = Unresolved::kAmbiguousPredecessor;
+  return true;
+}
+
+// The instruction has not finished: its registers are those it began with, or of its next element.
 Access AccessResolver::AtIp(const Instruction& access, const State& state) {
   const AddressExpression& address = access.address;
   const Value value = ComputeAddress(address, Get(state.gprs, address.base),

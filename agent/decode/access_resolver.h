@@ -1,7 +1,8 @@
 // From a sampled program counter and registers to the memory access the sample stands for, without
 // any help from hardware: the software engine's decoding (x86-64).
 //
-// The access is that of the instruction before IP (x86_predecessor.h says which one that is). Its
+// The access is that of the instruction before IP (x86_predecessor.h says which one that is), but
+// for those that the interrupt cut short (cut_accesses.h): these are at IP, kApproximate. Its
 // address, by decreasing evidence:
 //
 //   kExact        its base and index are unmodified by it, so the sampled registers give the
@@ -26,6 +27,7 @@
 #include <cstdint>
 
 #include "agent/decode/code_reader.h"
+#include "agent/decode/cut_accesses.h"
 #include "agent/decode/sample.h"
 #include "agent/decode/x86_code_cache.h"
 #include "agent/decode/x86_function.h"
@@ -49,6 +51,9 @@ class AccessResolver {
   // `fs_base` is the sampled thread's, 0 when unknown. Calling thread: the drain thread only.
   Result Resolve(const RawSample& sample, uint64_t fs_base);
 
+  // Whether interrupts cut accesses short on this CPU (cut_accesses.h); not unless told.
+  void SetCutsAccesses(bool cuts) { cuts_accesses_ = cuts; }
+
   // Forgets all code: to be called when a module is unloaded or executable memory unmapped.
   void Flush();
 
@@ -57,6 +62,8 @@ class AccessResolver {
 
   const Predecessors* Find(uint64_t ip);
   Result ResolveChoice(const Predecessors& found, Choice choice, const State& state);
+  // The access at the IP, where the interrupt cut it short.
+  bool TryCutAccess(const State& state, Result& out);
   static Access AtIp(const Instruction& access, const State& state);
   Access ResolveAddress(const Instruction& access, bool has_indirect_jump, const State& state);
   bool TryBackslice(const Instruction& access, bool include_earlier, const State& state,
@@ -67,6 +74,8 @@ class AccessResolver {
   FunctionTable functions_;
   AddressTable<Predecessors, 8192> predecessors_;  // at most 1 MiB
   Predecessors uncached_;
+  CutAccesses cut_accesses_;
+  bool cuts_accesses_ = false;
 };
 
 }  // namespace memagent::decode

@@ -292,6 +292,7 @@ void DrainLoop::LearnLateFacts() {
   if (std::exchange(late_known_, true)) return;
   late_ = ReadLateFacts(early_);
   pipeline_.SetTopology(&late_.topology);
+  pipeline_.SetCpuVendor(late_.machine.cpu.vendor);
   NoteStartProblems();
 }
 

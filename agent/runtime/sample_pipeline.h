@@ -3,6 +3,8 @@
 #ifndef MEMAGENT_AGENT_RUNTIME_SAMPLE_PIPELINE_H_
 #define MEMAGENT_AGENT_RUNTIME_SAMPLE_PIPELINE_H_
 
+#include <string_view>
+
 #include "agent/aggregate/aggregator.h"
 #include "agent/attribute/attributor.h"
 #include "agent/base/containers.h"
@@ -21,6 +23,10 @@ class SamplePipeline {
       : attributor_(attributor), aggregator_(aggregator), clock_(clock), resolver_(code_) {}
 
   void SetTopology(const os::Topology* topology) { topology_ = topology; }
+  // As /proc/cpuinfo spells the maker of the CPU.
+  void SetCpuVendor(std::string_view vendor) {
+    resolver_.SetCutsAccesses(vendor == "GenuineIntel");
+  }
 
   // Samples older than this were promised to be gone; they are dropped as late.
   void SetSettled(Nanos settled) { settled_ = settled; }
@@ -49,8 +55,8 @@ class SamplePipeline {
   };
 
   void ResolveOne(const PendingSample& pending);
-  // The allocator touches a fresh page itself, writing its own header, before it gives the block out:
-  // such a fault belongs to the block that lies there a moment later.
+  // The allocator touches a fresh page itself, writing its own header, before it gives the block
+  // out: such a fault belongs to the block that lies there a moment later.
   void RetryDeferredFaults();
   bool IsAgentCode(uint64_t ip) const;
   void AskNodes();

@@ -110,6 +110,7 @@ class LiveSampling : public ::testing::Test {
   void SetUp() override {
     ASSERT_TRUE(os::LoadZydis().loaded) << os::LoadZydis().reason;
     resolver_.emplace(code_);
+    resolver_->SetCutsAccesses(__builtin_cpu_is("intel") != 0);
     perf_event_attr attr = os::NewPerfAttr(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
     attr.sample_type = kSampleType;
     attr.sample_regs_user = kRegisterMask;
