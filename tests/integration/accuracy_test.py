@@ -37,6 +37,13 @@ def interleaved_at_4_khz(folder):
 
 
 @case(serial=True)
+def access_before_a_slow_one_is_not_blamed(folder):
+    result = harness.run_measured([harness.PROGRAMS / 'accuracy_neighbours', '3'], folder, {'rate': 1000})
+    assert result.status == 0, result.stderr
+    harness.check_shares(result.only_profile(), result.json()['shares'])
+
+
+@case(serial=True)
 def rate_is_kept(folder):
     """Samples seen against CPU time: what the agent does not see, it can't report as lost."""
     result = harness.run_measured([harness.PROGRAMS / 'accuracy_interleaved', '2'], folder,
