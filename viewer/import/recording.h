@@ -24,7 +24,7 @@ namespace memagent::importer {
 
 struct ImportOptions {
   std::optional<int32_t> pid;      // nullopt: all processes
-  AllocationLog allocations;       // empty: none was given
+  AllocationLog allocations = {};  // empty: none was given
   uint64_t kept_samples = 20'000;  // single samples in the profile, as raw_samples= of the agent
 };
 
