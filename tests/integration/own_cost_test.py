@@ -31,7 +31,10 @@ def check_hooks(own, blocks):
         assert abs(part['count'] * part['mean_ns'] - part['total_ns']) <= 0.01 * part['total_ns'], part
     look_up = parts['stack_look_up']
     assert look_up['inside'] == 'allocation' and look_up['basis'] == 'sampled', look_up
-    assert 0 < look_up['mean_ns'] < 20000, look_up
+    # Some 4 ns where the CPU is fast (8 runs on one of Intel: 0 to 4, with an interval as wide): it may be too
+    # little to be told from nothing, and then the interval says how much it can be.
+    assert 0 <= look_up['mean_ns'] < 20000, look_up
+    assert look_up['total_ns'] + look_up['error_ns'] > 0, look_up
     assert parts['new_stack']['mean_ns'] > 50, parts['new_stack']
 
 
