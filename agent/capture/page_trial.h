@@ -1,7 +1,7 @@
 // Measures what this machine takes for a page of memory: to hand it out, to record its fault, to
 // take it back. In a virtual machine each is several times what it is outside of one.
 //
-// Calling thread: the drain thread, whose CPU time it takes, about 0.3 ms. Raw system calls only;
+// Calling thread: the drain thread, whose CPU time it takes, about 0.4 ms. Raw system calls only;
 // every descriptor and mapping is gone on return.
 #ifndef MEMAGENT_AGENT_CAPTURE_PAGE_TRIAL_H_
 #define MEMAGENT_AGENT_CAPTURE_PAGE_TRIAL_H_
