@@ -73,8 +73,10 @@ Value Get(const std::array<uint64_t, kGprCount>& gprs, Gpr gpr) {
   return gpr == kNoGpr ? Value() : Value(gprs[gpr]);
 }
 
-bool BlamesPlainInstruction(const Predecessors& found, Choice choice) {
-  return choice.which == Predecessor::kFallThrough && !found.fall_through.accesses_memory;
+// The simple operations take a cycle; what they wait for shows before them.
+bool RanQuickly(const Predecessors& found) {
+  return found.has_fall_through && found.jump_count == 0 &&
+         found.fall_through.flow == Flow::kNext && found.fall_through.op != Op::kOther;
 }
 
 // What is left of a lost address: the part that names the object.
@@ -120,17 +122,14 @@ AccessResolver::Result AccessResolver::Resolve(const RawSample& sample, uint64_t
     state.flags = {sample.registers[static_cast<size_t>(Register::kFlags)], ~uint64_t{0}};
   }
   Result result;
+  if (cuts_accesses_ && TryCutAccess(state, RanQuickly(*found), result)) return result;
   const uint64_t rcx = sample.has_registers ? state.gprs[kRcx] : 1;
-  const Choice choice = ChoosePredecessor(*found, state.flags, rcx);
-  const bool after_access =
-      choice.which != Predecessor::kNoAccess && !BlamesPlainInstruction(*found, choice);
-  if (cuts_accesses_ && TryCutAccess(state, after_access, result)) return result;
-  return ResolveChoice(*found, choice, state);
+  return ResolveChoice(*found, ChoosePredecessor(*found, state.flags, rcx), state);
 }
 
-bool AccessResolver::TryCutAccess(const State& state, bool after_access, Result& out) {
+bool AccessResolver::TryCutAccess(const State& state, bool after_quick, Result& out) {
   const Instruction* at_ip = instructions_.At(state.ip);
-  if (at_ip == nullptr || !cut_accesses_.Note(*at_ip, after_access)) return false;
+  if (at_ip == nullptr || !cut_accesses_.Note(*at_ip, after_quick)) return false;
   out.access = AtIp(*at_ip, state);
   if (out.access.evidence == Evidence::kExact) out.access.evidence = Evidence::kApproximate;
   out.why = Unresolved::kAmbiguousPredecessor;

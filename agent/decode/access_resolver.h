@@ -63,7 +63,7 @@ class AccessResolver {
   const Predecessors* Find(uint64_t ip);
   Result ResolveChoice(const Predecessors& found, Choice choice, const State& state);
   // The access at the IP, where the interrupt cut it short.
-  bool TryCutAccess(const State& state, bool after_access, Result& out);
+  bool TryCutAccess(const State& state, bool after_quick, Result& out);
   static Access AtIp(const Instruction& access, const State& state);
   Access ResolveAddress(const Instruction& access, bool has_indirect_jump, const State& state);
   bool TryBackslice(const Instruction& access, bool include_earlier, const State& state,

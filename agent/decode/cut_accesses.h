@@ -22,19 +22,19 @@ namespace memagent::decode {
 
 class CutAccesses {
  public:
-  // Counts the tick at `at_ip`; true: it is waited for itself. `after_access`: what ran before it
-  // may be an access, which the tick would else be booked on.
-  bool Note(const Instruction& at_ip, bool after_access) {
+  // Counts the tick at `at_ip`; true: it is waited for itself. `after_quick`: what ran before it is
+  // no access and takes a cycle, so that hardly a tick here can be its.
+  bool Note(const Instruction& at_ip, bool after_quick) {
     const uint32_t here = ++TicksAt(at_ip.pc);
     if (!CanBeCut(at_ip)) return false;
     const uint32_t after = TicksAt(at_ip.end());
-    return after >= kFewestAfter && here <= after / (after_access ? kTimesMoreAfter : 1);
+    return after >= kFewestAfter && here <= after / (after_quick ? 1 : kTimesMoreAfter);
   }
   void Flush() { ticks_.Flush(); }
 
  private:
-  // At most 22 ticks on it for 78 after it were seen on calm CPUs: 1 for 3.5. With others at work
-  // it may be more, so where no access can be blamed instead they are its own up to as many.
+  // At most 22 ticks on it for 78 after it were seen, 1 for 3.5, but once about 1 for 2 (after
+  // virtual machines had run beside it): behind a quick instruction, which takes few away, as many.
   static constexpr uint32_t kTimesMoreAfter = 3;
   // With 1 tick at the access, before it can be told from chance.
   static constexpr uint32_t kFewestAfter = 8;

@@ -667,68 +667,6 @@ TEST_F(AccessResolverTest, SampleWithoutRegistersIsPcOnly) {
   EXPECT_EQ(result.access.ip, code_.pc(0));
 }
 
-// A hot load, then one whose translation is waited for, then what both ticks of its own and most
-// ticks of it come after.
-class CutAccessTest : public AccessResolverTest {
- protected:
-  void SetUp() override {
-    Set(Register::kSi, 0x1000);
-    Set(Register::kDi, 0x2000);
-    code_ = FakeCode({
-        {"48 8b 06", "mov (%rsi),%rax"},
-        {"48 8b 1f", "mov (%rdi),%rbx"},
-        {"48 ff c9", "dec %rcx"},
-    });
-  }
-  void TickAfter(int times) {
-    for (int i = 0; i < times; ++i) EXPECT_EQ(Again(2).access.address, 0x2000u);
-  }
-};
-
-TEST_F(CutAccessTest, FewTicksAtAnAccessForThoseAfterItAreItsOwn) {
-  resolver_.SetCutsAccesses(true);
-  TickAfter(12);
-  for (int i = 0; i < 4; ++i) {
-    const auto result = Again(1);
-    EXPECT_EQ(result.access.address, 0x2000u) << i;
-    EXPECT_EQ(result.access.ip, code_.pc(1));
-    EXPECT_EQ(result.access.evidence, Evidence::kApproximate);
-    EXPECT_EQ(result.why, Unresolved::kAmbiguousPredecessor);
-  }
-  EXPECT_EQ(Again(1).access.address, 0x1000u) << "more than a third: the load before is slow, too";
-}
-
-TEST_F(CutAccessTest, FirstTicksBlameTheAccessBefore) {
-  resolver_.SetCutsAccesses(true);
-  TickAfter(7);
-  EXPECT_EQ(Again(1).access.address, 0x1000u);
-}
-
-TEST_F(CutAccessTest, OtherCpusBlameTheAccessBefore) {
-  TickAfter(100);
-  const auto result = Again(1);
-  EXPECT_EQ(result.access.address, 0x1000u);
-  EXPECT_EQ(result.access.evidence, Evidence::kExact);
-}
-
-TEST_F(CutAccessTest, FlushForgetsTheTicks) {
-  resolver_.SetCutsAccesses(true);
-  TickAfter(100);
-  resolver_.Flush();
-  EXPECT_EQ(Again(1).access.address, 0x1000u);
-}
-
-TEST_F(CutAccessTest, InstructionWithoutAccessIsNeverCut) {
-  resolver_.SetCutsAccesses(true);
-  code_ = FakeCode({
-      {"48 8b 06", "mov (%rsi),%rax"},
-      {"48 ff c9", "dec %rcx"},
-      {"48 ff c9", "dec %rcx"},
-  });
-  for (int i = 0; i < 100; ++i) Again(2);
-  EXPECT_EQ(Again(1).access.address, 0x1000u);
-}
-
 TEST_F(AccessResolverTest, CacheAnswersUntilFlush) {
   Set(Register::kSi, 0x1000);
   EXPECT_EQ(Resolve(
