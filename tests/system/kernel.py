@@ -137,10 +137,20 @@ class Apt:
             if path.exists():
                 shutil.copy(path, sources)
         (sources / 'guest.list').write_text(
-            'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] '
-            f'http://deb.debian.org/debian {suite} main\n')
+            f'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] {self.mirror()} {suite} main\n')
         self.options += ['-oDir::Etc::SourceList=/dev/null', f'-oDir::Etc::SourceParts={sources}',
                          f'-oAPT::Default-Release={suite}']
+
+    def mirror(self):
+        """Where the machine has Debian's packages from: other suites lie beside its own."""
+        targets = self.call('apt-get', 'indextargets', '--no-release-info', '--format',
+                            '$(REPO_URI) $(RELEASE) $(COMPONENT)', 'Created-By: Packages').stdout
+        own = platform.freedesktop_os_release().get('VERSION_CODENAME')
+        for line in targets.splitlines():
+            uri, *kind = line.split()
+            if kind == [own, 'main']:
+                return uri
+        raise Unavailable(f'the machine has no source of the packages of {own}')
 
     def call(self, program, *words, cwd=None):
         finished = subprocess.run([program, '-q', *self.options, *words], capture_output=True, text=True,
