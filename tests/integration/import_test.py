@@ -148,6 +148,15 @@ def other_files_are_refused(folder):
 
 
 @case
+def allocation_logs_of_no_use_are_refused(folder):
+    data = record(folder, *FAULTS)
+    (folder / 'text').write_text('no log\n')
+    for name, needed in (('text', 'has no allocation'), ('nothing', 'cannot read')):
+        refused(data, '--allocations', folder / name, folder=folder, needed=needed)
+    refused('-', '--allocations', '-', folder=folder, needed='name a file')
+
+
+@case
 def cut_files_are_read_as_far_as_they_go(folder):
     data = record(folder, *FAULTS).read_bytes()
     seen = []

@@ -76,6 +76,24 @@ std::optional<std::vector<uint8_t>> ReadInput(const std::string& path, std::ostr
   return bytes;
 }
 
+// False: says why not on `err`. Without a log there is nothing to do.
+bool ReadAllocations(const ImportWords& words, AllocationLog& out, std::ostream& err) {
+  const std::string& name = words.allocations;
+  if (name.empty()) return true;
+  if (name == "-" && words.input == "-") {
+    Complain(err, "standard input can't be recording and allocation log both: name a file.");
+    return false;
+  }
+  const std::optional<std::vector<uint8_t>> log = ReadInput(name, err);
+  if (!log) return false;
+  out = ParseAllocationLog({reinterpret_cast<const char*>(log->data()), log->size()});
+  if (!out.events.empty()) return true;
+  Complain(err, Concat(name,
+                       " has no allocation: lines are TIME PID alloc ADDRESS SIZE [SITE] or "
+                       "TIME PID free ADDRESS."));
+  return false;
+}
+
 // A file that is created with the first chunk: nothing is left behind when there is nothing to
 // write.
 class OutputFile final : public profile::Sink {
@@ -147,12 +165,7 @@ int ImportCommand(std::vector<std::string> args, std::ostream& out, std::ostream
   if (!bytes) return kExitUsage;
   ImportOptions options;
   if (words.pid != 0) options.pid = words.pid;
-  if (!words.allocations.empty()) {
-    const std::optional<std::vector<uint8_t>> log = ReadInput(words.allocations, err);
-    if (!log) return kExitUsage;
-    options.allocations =
-        ParseAllocationLog({reinterpret_cast<const char*>(log->data()), log->size()});
-  }
+  if (!ReadAllocations(words, options.allocations, err)) return kExitUsage;
   OutputFile file(words.output.empty() ? DefaultOutput(words.input) : words.output);
   const std::string name = words.input == "-" ? "standard input" : words.input;
   const ImportResult result = ImportPerfData(*bytes, name, options, file);
