@@ -124,9 +124,20 @@ void Merger::AddTotals(v1::Totals&& totals) {
   profile_.economy = std::move(*totals.mutable_economy());
   profile_.event_totals.assign(totals.event().begin(), totals.event().end());
   profile_.code_fates.assign(totals.fate().begin(), totals.fate().end());
+  TakePlacement(totals);
   for (v1::Totals& part : pending_) ApplyTotals(std::move(part));
   pending_.clear();
   ApplyTotals(std::move(totals));
+}
+
+void Merger::TakePlacement(const v1::Totals& totals) {
+  profile_.placement_calls.assign(totals.placement_call().begin(), totals.placement_call().end());
+  profile_.placement_calls_left_out = totals.placement_calls_left_out();
+  profile_.node_counters.assign(totals.node().begin(), totals.node().end());
+  profile_.numa_pages_migrated = totals.numa_pages_migrated();
+  profile_.numa_hint_faults = totals.numa_hint_faults();
+  profile_.applied_placements.assign(totals.applied_placement().begin(),
+                                     totals.applied_placement().end());
 }
 
 void Merger::ApplyTotals(v1::Totals&& totals) {

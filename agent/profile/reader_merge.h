@@ -33,6 +33,7 @@ class Merger {
   void AddSites(v1::Sites&& sites);
   void AddTotals(v1::Totals&& totals);
   void ApplyTotals(v1::Totals&& totals);
+  void TakePlacement(const v1::Totals& totals);
   Site* SiteOf(uint32_t id);
   void AddRawSamples(const v1::RawSamples& samples);
   void AddSymbols(const v1::Symbols& symbols);

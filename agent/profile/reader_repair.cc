@@ -29,6 +29,11 @@ class Repair {
       fate.set_frame(Valid(fate.frame(), p_.frames.size()));
       EvenOut(fate.mutable_trap(), fate.mutable_trapped());
     }
+    for (v1::PlacementCall& call : p_.placement_calls) {
+      call.set_thread(Valid(call.thread(), p_.threads.size()));
+      call.set_frame(Valid(call.frame(), p_.frames.size()));
+      if (call.site() != 0 && p_.sites.count(call.site()) == 0) call.set_site(Bad());
+    }
     for (RawSample& sample : p_.raw_samples) {
       sample.thread = Valid(sample.thread, p_.threads.size());
       if (sample.site != 0 && p_.sites.count(sample.site) == 0) sample.site = Bad();
@@ -77,9 +82,13 @@ class Repair {
     EvenOut(total.mutable_code_frame(), total.mutable_code_samples(),
             total.mutable_code_remote_samples());
     EvenOut(total.mutable_page_node(), total.mutable_page_count());
+    EvenOut(total.mutable_strip_position(), total.mutable_strip_cpu_node(),
+            total.mutable_strip_memory_node(), total.mutable_strip_samples());
     EvenOut(total.mutable_latency_floor_cycles(), total.mutable_latency_samples());
     FitOptional(total.cell_samples_size(), total.mutable_cell_latency_samples(),
                 total.mutable_cell_latency_cycles());
+    FitOptional(total.cell_samples_size(), total.mutable_cell_stores());
+    FitOptional(total.cell_samples_size(), total.mutable_cell_positions());
     FitOptional(total.code_samples_size(), total.mutable_code_latency_samples(),
                 total.mutable_code_latency_cycles());
     for (uint32_t& thread : *total.mutable_cell_thread()) {
