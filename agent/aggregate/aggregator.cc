@@ -1,5 +1,7 @@
 #include "agent/aggregate/aggregator.h"
 
+#include "agent/aggregate/positions.h"
+
 namespace memagent::aggregate {
 namespace {
 
@@ -20,35 +22,13 @@ void CountNode(ThreadStats& thread, NodeId node, uint64_t weight) {
   const auto index = static_cast<size_t>(node);
   if (thread.samples_by_node.size() <= index) thread.samples_by_node.resize(index + 1);
   thread.samples_by_node[index] += weight;
+  thread.node_changes += thread.last_node != NodeId::kUnknown && thread.last_node != node;
+  thread.last_node = node;
 }
 
-void NotePage(SiteStats& site, const ResolvedSample& sample) {
-  if (sample.memory_node == NodeId::kUnknown) return;
-  const uint64_t page = sample.access.address / 4096;
-  const auto known = site.pages.find(page);
-  if (known != site.pages.end()) {
-    known->second = sample.memory_node;
-  } else if (site.pages.size() < Aggregator::kMaxPages) {
-    site.pages.emplace(page, sample.memory_node);
-  }
-}
-
-void AddToSite(SiteStats& site, const ResolvedSample& sample, uint64_t weight) {
-  site.changed = true;
-  site.samples += weight;
-  site.evidence[static_cast<size_t>(sample.access.evidence)] += weight;
-  CellCount& cell = site.cells[{sample.thread, sample.cpu_node, sample.memory_node}];
-  cell.samples += weight;
-  cell.latency.Add(sample.told.latency_cycles, weight);
-  CodeCount& code = Bounded(site.code, sample.access.ip, uint64_t{0}, Aggregator::kMaxCode);
-  code.samples += weight;
-  if (Witness(sample) == PageWitness::kOtherNode) code.remote_samples += weight;
-  code.latency.Add(sample.told.latency_cycles, weight);
-  if (sample.has_told) site.kinds.Add(sample.told, Witness(sample), weight);
-  if (sample.told.latency_cycles != 0)
-    site.latency[LatencyFloor(sample.told.latency_cycles)] += weight;
-  NotePage(site, sample);
-  if (sample.page_not_present) ++site.pages_not_present;
+// Whether the address is that of the access, or at least of another by the same instruction.
+bool HasAddress(const decode::Access& access) {
+  return access.evidence == Evidence::kExact || access.evidence == Evidence::kApproximate;
 }
 
 }  // namespace
@@ -62,6 +42,66 @@ ThreadStats& Aggregator::Thread(uint32_t serial) {
 SiteStats* Aggregator::FindSite(SiteId site) {
   const auto it = sites_.find(static_cast<uint32_t>(site));
   return it == sites_.end() ? nullptr : &it->second;
+}
+
+void Aggregator::Offer(uint32_t& of_site, const FreshPage& page) {
+  if (of_site >= kMaxFreshOfSite || fresh_.size() >= kMaxFresh) return;
+  ++of_site;
+  fresh_.push_back(page);
+}
+
+void Aggregator::NotePage(SiteStats& site, const ResolvedSample& sample) {
+  if (sample.memory_node == NodeId::kUnknown) return;
+  const uint64_t page = sample.access.address / 4096;
+  const auto known = site.pages.find(page);
+  if (known != site.pages.end()) {
+    site.pages_moved += known->second != sample.memory_node;
+    known->second = sample.memory_node;
+  } else if (site.pages.size() < kMaxPages) {
+    site.pages.emplace(page, sample.memory_node);
+    Offer(site.fresh_accesses, {sample.attribution.site, sample.access.address, false,
+                                sample.thread, sample.time});
+  }
+}
+
+// What is said of places in memory, for samples that tell the place.
+void Aggregator::AddAddress(SiteStats& site, CellCount& cell, const ResolvedSample& sample,
+                            uint64_t weight) {
+  const attribute::Attribution& block = sample.attribution;
+  const uint64_t address = sample.access.address;
+  if (const auto position = PositionIn(block, address)) {
+    cell.positions |= PositionBit(position);
+    const StripKey key = {*position, sample.cpu_node, sample.memory_node};
+    const auto known = site.strips.find(key);
+    if (known != site.strips.end()) {
+      known->second += weight;
+    } else if (site.strips.size() < kMaxStrips) {
+      site.strips.emplace(key, weight);
+    }
+  }
+  if (sample.cpu_node == NodeId::kUnknown) return;
+  site.sharing.Note(address, block.size_bytes == 0 ? 0 : block.start,
+                    {0, sample.thread, sample.cpu_node, sample.access.is_store}, sharing_room_);
+}
+
+void Aggregator::AddToSite(SiteStats& site, const ResolvedSample& sample, uint64_t weight) {
+  site.changed = true;
+  site.samples += weight;
+  site.evidence[static_cast<size_t>(sample.access.evidence)] += weight;
+  CellCount& cell = site.cells[{sample.thread, sample.cpu_node, sample.memory_node}];
+  cell.samples += weight;
+  cell.latency.Add(sample.told.latency_cycles, weight);
+  if (sample.access.is_store) cell.stores += weight;
+  if (HasAddress(sample.access)) AddAddress(site, cell, sample, weight);
+  CodeCount& code = Bounded(site.code, sample.access.ip, uint64_t{0}, kMaxCode);
+  code.samples += weight;
+  if (Witness(sample) == PageWitness::kOtherNode) code.remote_samples += weight;
+  code.latency.Add(sample.told.latency_cycles, weight);
+  if (sample.has_told) site.kinds.Add(sample.told, Witness(sample), weight);
+  if (sample.told.latency_cycles != 0)
+    site.latency[LatencyFloor(sample.told.latency_cycles)] += weight;
+  NotePage(site, sample);
+  if (sample.page_not_present) ++site.pages_not_present;
 }
 
 void Aggregator::AddSample(const ResolvedSample& sample) {
@@ -101,6 +141,9 @@ void Aggregator::AddFault(const ResolvedSample& fault) {
   TouchCount& touch = Bounded(site.first_touch, key, other, kMaxFirstTouch);
   ++touch.faults;
   touch.pages += fault.scale;
+  touch.positions |= PositionBit(PositionIn(fault.attribution, fault.access.address));
+  Offer(site.fresh_touches, {fault.attribution.site, fault.access.address, true, fault.thread,
+                             fault.time});
 }
 
 }  // namespace memagent::aggregate

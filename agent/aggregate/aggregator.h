@@ -21,6 +21,8 @@ namespace memagent::aggregate {
 struct ThreadStats {
   Accounting accounting;
   base::Vector<uint64_t> samples_by_node;
+  NodeId last_node = NodeId::kUnknown;  // that its last sample came from
+  uint64_t node_changes = 0;            // samples that came from another one than that before
   bool changed = false;
 };
 
@@ -43,6 +45,15 @@ struct ResolvedSample {
   double scale = 1;
 };
 
+// A page that an access or a first touch has shown, for questions to the kernel about it.
+struct FreshPage {
+  SiteId site = SiteId::kUnknown;
+  uint64_t address = 0;
+  bool touched = false;  // just now, for the first time; else accessed
+  uint32_t thread = 0;   // that touched it
+  Nanos time = 0;
+};
+
 class Aggregator {
  public:
   // Different instructions kept for one site; the rest are booked under address 0.
@@ -50,6 +61,11 @@ class Aggregator {
   static constexpr size_t kMaxFirstTouch = 4096;
   // Sampled pages kept for one site: enough for shares by node to within a point.
   static constexpr size_t kMaxPages = 8192;
+  // Strips, of which there are 64 for each pair of nodes; what comes after is not counted there.
+  static constexpr size_t kMaxStrips = 8192;
+  // Pages offered to be asked about: of a site, each by first touches and by accesses, and at a time.
+  static constexpr uint32_t kMaxFreshOfSite = 64;
+  static constexpr size_t kMaxFresh = 256;
 
   explicit Aggregator(uint64_t reservoir_size) : reservoir_(reservoir_size) {}
 
@@ -72,6 +88,13 @@ class Aggregator {
     });
   }
 
+  // Calls visit(FreshPage) for each since the last call.
+  template <typename Visit>
+  void TakeFreshPages(Visit visit) {
+    for (const FreshPage& page : fresh_) visit(page);
+    fresh_.clear();
+  }
+
   ThreadStats& Thread(uint32_t serial);
   SiteStats* FindSite(SiteId site);
   base::HashMap<uint32_t, SiteStats>& sites() { return sites_; }
@@ -84,12 +107,19 @@ class Aggregator {
   uint64_t sample_weight_squares() const { return sample_weight_squares_; }
 
  private:
+  void AddToSite(SiteStats& site, const ResolvedSample& sample, uint64_t weight);
+  void AddAddress(SiteStats& site, CellCount& cell, const ResolvedSample& sample, uint64_t weight);
+  void NotePage(SiteStats& site, const ResolvedSample& sample);
+  void Offer(uint32_t& of_site, const FreshPage& page);
+
   base::HashMap<uint32_t, SiteStats> sites_;
   base::HashMap<uint32_t, ThreadStats> threads_;
   uint64_t samples_taken_ = 0;
   uint64_t sample_weight_squares_ = 0;
   CodeFates fates_;
   PageSet touched_;
+  SharingRoom sharing_room_;
+  base::Vector<FreshPage> fresh_;
   Reservoir reservoir_;
 };
 

@@ -20,8 +20,11 @@ void SiteStats::RenameCode(uint64_t from, uint64_t to) {
   if (const auto it = code.find(from); it != code.end()) {
     const CodeCount count = it->second;
     code.erase(it);
-    code[to].samples += count.samples;
-    code[to].remote_samples += count.remote_samples;
+    CodeCount& sum = code[to];
+    sum.samples += count.samples;
+    sum.remote_samples += count.remote_samples;
+    sum.latency.samples += count.latency.samples;
+    sum.latency.cycles += count.latency.cycles;
   }
   base::Vector<std::pair<TouchKey, TouchCount>> moved;
   std::erase_if(first_touch, [&](const auto& entry) {
@@ -33,6 +36,7 @@ void SiteStats::RenameCode(uint64_t from, uint64_t to) {
     TouchCount& sum = first_touch[{key.thread, key.cpu_node, to}];
     sum.pages += touch.pages;
     sum.faults += touch.faults;
+    sum.positions |= touch.positions;
   }
 }
 

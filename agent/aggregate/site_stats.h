@@ -8,8 +8,10 @@
 
 #include "agent/aggregate/access_kinds.h"
 #include "agent/aggregate/latency.h"
+#include "agent/aggregate/sharing.h"
 #include "agent/base/containers.h"
 #include "agent/base/types.h"
+#include "agent/os/memory_policy.h"
 
 namespace memagent::aggregate {
 
@@ -28,6 +30,16 @@ inline constexpr uint64_t kNamedCode = uint64_t{1} << 63;
 struct CellCount {
   uint64_t samples = 0;
   LatencySum latency;
+  uint64_t stores = 0;
+  uint64_t positions = 0;  // which 64ths of its blocks, bit 0 the first (positions.h)
+};
+
+// Who accessed a 64th of the blocks from where to where.
+struct StripKey {
+  uint32_t position = 0;
+  NodeId cpu_node = NodeId::kUnknown;
+  NodeId memory_node = NodeId::kUnknown;
+  auto operator<=>(const StripKey&) const = default;
 };
 
 struct CodeCount {
@@ -46,6 +58,14 @@ struct TouchKey {
 struct TouchCount {
   double pages = 0;  // estimated: one fault stands for the period, and for its share of lost ones
   uint64_t faults = 0;  // seen
+  uint64_t positions = 0;
+};
+
+// The memory policy that a page was under.
+struct PolicyKey {
+  os::MemoryPolicy policy;
+  bool of_thread = false;  // not of its mapping
+  auto operator<=>(const PolicyKey&) const = default;
 };
 
 struct SiteStats {
@@ -56,6 +76,15 @@ struct SiteStats {
   base::OrderedMap<TouchKey, TouchCount> first_touch;
   base::HashMap<uint64_t, NodeId> pages;  // sampled pages and the node each was on when last seen
   uint64_t pages_not_present = 0;
+  uint64_t pages_moved = 0;  // times that one was on another node than when last seen
+  base::OrderedMap<StripKey, uint64_t> strips;
+  Sharing sharing;
+  // Of pages that were asked about (Aggregator::TakeFreshPages).
+  base::OrderedMap<PolicyKey, uint64_t> policies;
+  uint64_t huge_pages = 0;
+  uint64_t huge_pages_asked = 0;
+  uint32_t fresh_touches = 0;  // pages offered to be asked about
+  uint32_t fresh_accesses = 0;
   AccessKinds kinds;  // of samples of which hardware told the source
   LatencyHistogram latency;
   bool changed = false;  // since the last checkpoint

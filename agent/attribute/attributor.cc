@@ -20,6 +20,15 @@ std::string_view FileName(std::string_view path) {
 
 Attribution Because(UnattributedReason reason) { return {SiteId::kUnknown, reason}; }
 
+// In something that began at `start`.
+Attribution Within(SiteId site, uint64_t start, uint64_t size_bytes) {
+  return {site, UnattributedReason::kSiteUntracked, start, size_bytes};
+}
+
+Attribution WithinRegion(const Region& region) {
+  return Within(region.site, region.start, region.end - region.start);
+}
+
 }  // namespace
 
 void Attributor::AddThread(uint32_t thread, uint64_t initial_sp, uint64_t thread_pointer,
@@ -82,17 +91,20 @@ Attribution Attributor::InArea(const AreaAnswer& area) {
 Attribution Attributor::InFile(uint64_t address, const Moment& moment, const MappedRange& range) {
   const StaticObject object = statics_.Find(address);
   if (object.module != 0) {
-    if (!object.name.empty()) return {SiteNamed(RegionKind::kGlobal, object.name, object)};
+    if (!object.name.empty()) {
+      return Within(SiteNamed(RegionKind::kGlobal, object.name, object), object.start,
+                    object.size_bytes);
+    }
     base::String name("[data of ");
     name.append(FileName(object.module_path)).push_back(']');
     return {SiteNamed(RegionKind::kGlobal, name, {object.module, 0, 0, {}, {}})};
   }
   const auto region = regions_.Find(address, moment.tsc);
   if (range.kind == MappingKind::kShared && region && region->site != SiteId::kUnknown) {
-    return {region->site};
+    return WithinRegion(*region);
   }
   const RegionKind kind = range.kind == MappingKind::kShared ? RegionKind::kShm : RegionKind::kFile;
-  return {SiteNamed(kind, space_.PathOf(range), {})};
+  return Within(SiteNamed(kind, space_.PathOf(range), {}), range.start, range.end - range.start);
 }
 
 Attribution Attributor::InAnonymous(uint64_t address, const Moment& moment, bool mapped) {
@@ -100,7 +112,7 @@ Attribution Attributor::InAnonymous(uint64_t address, const Moment& moment, bool
   const HeapAnswer heap = blocks_.Find(address, ledger::FromTsc(moment.tsc), error);
   switch (heap.verdict) {
     case HeapVerdict::kBlock:
-      return {heap.block.site, UnattributedReason::kSiteUntracked};
+      return Within(heap.block.site, heap.block.start, heap.block.size);
     case HeapVerdict::kAmbiguous:
       return Because(UnattributedReason::kAmbiguousTime);
     case HeapVerdict::kOverwritten:
@@ -109,10 +121,11 @@ Attribution Attributor::InAnonymous(uint64_t address, const Moment& moment, bool
       break;
   }
   const auto region = regions_.Find(address, moment.tsc);
-  if (region && region->site != SiteId::kUnknown) return {region->site};
+  if (region && region->site != SiteId::kUnknown) return WithinRegion(*region);
   const StaticObject object = statics_.Find(address);  // .bss has no file behind it
   if (object.module != 0 && !object.name.empty()) {
-    return {SiteNamed(RegionKind::kGlobal, object.name, object)};
+    return Within(SiteNamed(RegionKind::kGlobal, object.name, object), object.start,
+                  object.size_bytes);
   }
   if (!mapped) return Because(UnattributedReason::kUnknownRegion);
   return Because(ledger::BlocksLeftOut() ? UnattributedReason::kUnpickedBlock

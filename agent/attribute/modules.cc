@@ -201,6 +201,7 @@ StaticObject Modules::Find(uint64_t address) {
     --object;
     if (elf_address - object->address >= object->size_bytes) continue;
     found.address = object->address;
+    found.start = object->address + record.module.load_bias;
     found.size_bytes = object->size_bytes;
     found.name = NameOf(record, *object);
     return found;

@@ -13,6 +13,7 @@ struct StaticObject {
   uint64_t size_bytes = 0;    // 0 when no symbol covers the address
   std::string_view name;      // mangled symbol; "" without a symbol
   std::string_view module_path;
+  uint64_t start = 0;  // run-time address of the variable; 0 without a symbol
 };
 
 class StaticNames {

@@ -24,6 +24,8 @@ void EncodeOwnCost(MessageWriter& out, const OwnCostData& cost);
 void EncodeCodeFate(MessageWriter& out, const CodeFateData& fate);
 void EncodeEventTotal(MessageWriter& out, const EventTotalData& event);
 void EncodeEconomy(MessageWriter& out, const EconomyData& economy);
+// Into a Totals.
+void EncodePlacement(MessageWriter& out, const PlacementData& placement);
 void EncodeRawSamples(MessageWriter& out, std::span<const RawSampleData> samples, bool continued);
 void EncodeEvent(MessageWriter& out, const EventData& event);
 void EncodeSymbols(MessageWriter& out, std::span<const SymbolData> symbols,

@@ -66,6 +66,13 @@ void PutSintColumn(MessageWriter& out, uint32_t field, std::span<const Record> r
   out.add_packed_sint32(field, Iterator{data, get}, Iterator{data + records.size(), get});
 }
 
+template <typename Record, typename Get>
+void PutFixedColumn(MessageWriter& out, uint32_t field, std::span<const Record> records, Get get) {
+  using Iterator = ColumnIterator<Record, Get>;
+  const Record* const data = records.data();
+  out.add_packed_fixed64(field, Iterator{data, get}, Iterator{data + records.size(), get});
+}
+
 }  // namespace memagent::profile
 
 #endif  // MEMAGENT_AGENT_PROFILE_ENCODE_FIELDS_H_

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "agent/profile/fields_placement.h"
+
 namespace memagent::profile::field {
 
 struct Header {
@@ -119,7 +121,24 @@ struct Site {
   enum : uint32_t { kId = 1, kKind, kStack, kName, kModule, kAddress, kSizeBytes, kStackCut };
 };
 struct Totals {
-  enum : uint32_t { kTime = 1, kFinal, kAccounting, kThread, kSite, kOwnCost, kMore, kEconomy, kEvent, kFate };
+  enum : uint32_t {
+    kTime = 1,
+    kFinal,
+    kAccounting,
+    kThread,
+    kSite,
+    kOwnCost,
+    kMore,
+    kEconomy,
+    kEvent,
+    kFate,
+    kPlacementCall,
+    kPlacementCallsLeftOut,
+    kNode,
+    kNumaPagesMigrated,
+    kNumaHintFaults,
+    kAppliedPlacement,
+  };
 };
 struct Accounting {
   enum : uint32_t {
@@ -153,6 +172,7 @@ struct ThreadTotal {
     kName,
     kUnobservedNanos,
     kNotSampled,
+    kNodeChanges,
   };
 };
 struct SiteTotal {
@@ -188,6 +208,17 @@ struct SiteTotal {
     kCellLatencyCycles,
     kCodeLatencySamples,
     kCodeLatencyCycles,
+    kCellStores,
+    kCellPositions,
+    kStripPosition,
+    kStripCpuNode,
+    kStripMemoryNode,
+    kStripSamples,
+    kSharing,
+    kPagesMoved,
+    kPolicy,
+    kHugePages,
+    kHugePagesAsked,
   };
 };
 struct CodeFate {
@@ -267,7 +298,7 @@ struct Economy {
   };
 };
 struct FirstTouch {
-  enum : uint32_t { kThread = 1, kCpuNode, kFrame, kPages, kFaults };
+  enum : uint32_t { kThread = 1, kCpuNode, kFrame, kPages, kFaults, kPositions };
 };
 struct OwnCost {
   enum : uint32_t {

@@ -16,6 +16,7 @@
 #include "agent/aggregate/code_fates.h"
 #include "agent/base/reasons.h"
 #include "agent/base/types.h"
+#include "agent/profile/model_placement.h"
 
 namespace memagent::profile {
 
@@ -147,6 +148,7 @@ struct ThreadTotalData {
   std::string_view name;
   uint64_t unobserved_nanos = 0;
   std::string_view not_sampled;
+  uint64_t node_changes = 0;
 };
 
 struct CellData {
@@ -155,6 +157,8 @@ struct CellData {
   NodeId memory_node = NodeId::kUnknown;
   uint64_t samples = 0;
   aggregate::LatencySum latency = {};
+  uint64_t stores = 0;
+  uint64_t positions = 0;
 };
 
 struct CodeData {
@@ -178,6 +182,7 @@ struct FirstTouchData {
   uint32_t frame = 0;
   uint64_t pages = 0;
   uint64_t faults = 0;
+  uint64_t positions = 0;
 };
 
 struct PagesData {
@@ -220,6 +225,12 @@ struct SiteTotalData {
   SampledData sampled = {};
   std::span<const AccessKindData> kinds = {};
   std::span<const LatencyData> latency = {};
+  std::span<const StripData> strips = {};
+  std::span<const SharingData> sharing = {};
+  std::span<const PolicyData> policies = {};
+  uint64_t pages_moved = 0;
+  uint64_t huge_pages = 0;
+  uint64_t huge_pages_asked = 0;
 };
 
 // What was left out by order, to make the profile cheaper.

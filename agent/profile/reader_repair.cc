@@ -91,6 +91,10 @@ class Repair {
     FitOptional(total.cell_samples_size(), total.mutable_cell_positions());
     FitOptional(total.code_samples_size(), total.mutable_code_latency_samples(),
                 total.mutable_code_latency_cycles());
+    constexpr size_t kPositions = 64;  // of a block
+    for (uint32_t& position : *total.mutable_strip_position()) {
+      position = Valid(position, kPositions);
+    }
     for (uint32_t& thread : *total.mutable_cell_thread()) {
       thread = Valid(thread, p_.threads.size());
     }

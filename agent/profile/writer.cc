@@ -195,7 +195,8 @@ bool ProfileWriter::AddSiteTotal(const SiteTotalData& total) {
 
 bool ProfileWriter::EndTotals(const AccountingData& accounting, const OwnCostData& own_cost,
                               const EconomyData& economy, std::span<const EventTotalData> events,
-                              std::span<const CodeFateData> fates) {
+                              std::span<const CodeFateData> fates,
+                              const PlacementData& placement) {
   {
     MessageWriter body(chunks_.body());
     {
@@ -218,6 +219,7 @@ bool ProfileWriter::EndTotals(const AccountingData& accounting, const OwnCostDat
       MessageWriter message(body, field::Totals::kFate);
       EncodeCodeFate(message, fate);
     }
+    EncodePlacement(body, placement);
   }
   return CommitTotalsPart(false);
 }

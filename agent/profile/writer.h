@@ -48,7 +48,7 @@ class ProfileWriter {
   bool AddSiteTotal(const SiteTotalData& total);
   bool EndTotals(const AccountingData& accounting, const OwnCostData& own_cost,
                  const EconomyData& economy = {}, std::span<const EventTotalData> events = {},
-                 std::span<const CodeFateData> fates = {});
+                 std::span<const CodeFateData> fates = {}, const PlacementData& placement = {});
 
   // The sink has begun a new file: write everything again, the header first. Interned strings
   // keep their ids.

@@ -7,6 +7,7 @@
 #include "agent/capture/stack_trie.h"
 #include "agent/ledger/site_table.h"
 #include "agent/os/perf_attr_text.h"
+#include "agent/runtime/site_record.h"
 
 namespace memagent::runtime {
 namespace {
@@ -37,14 +38,6 @@ aggregate::Accounting LivingUntracked(const ledger::ThreadRecord* record) {
     accounting.untracked[i] = record->untracked.count[i].load(std::memory_order_relaxed);
   }
   return accounting;
-}
-
-base::Vector<profile::PagesData> PagesByNode(const aggregate::SiteStats& stats) {
-  base::OrderedMap<NodeId, uint64_t> by_node;
-  for (const auto& [page, node] : stats.pages) ++by_node[node];
-  base::Vector<profile::PagesData> pages;
-  for (const auto& [node, count] : by_node) pages.push_back({node, count});
-  return pages;
 }
 
 }  // namespace
@@ -123,40 +116,12 @@ void Checkpoint::WriteSites(const SiteCounts& counts) {
 }
 
 void Checkpoint::WriteSiteTotal(SiteId site, const SiteCount& counts) {
-  base::Vector<profile::CellData> cells;
-  base::Vector<profile::CodeData> code;
-  base::Vector<profile::FirstTouchData> touches;
-  base::Vector<profile::PagesData> pages;
-  base::Vector<profile::AccessKindData> kinds;
-  base::Vector<profile::LatencyData> latency;
   profile::SiteTotalData total = TotalOf(site, counts);
+  SiteRecord record;
   if (aggregate::SiteStats* stats = from_.aggregator.FindSite(site)) {
     stats->changed = false;
-    total.samples = stats->samples;
-    total.evidence_exact = stats->evidence[static_cast<size_t>(Evidence::kExact)];
-    total.evidence_approximate = stats->evidence[static_cast<size_t>(Evidence::kApproximate)];
-    total.evidence_pc_only = stats->evidence[static_cast<size_t>(Evidence::kPcOnly)];
-    total.pages_not_present = stats->pages_not_present;
-    for (const auto& [key, cell] : stats->cells) {
-      cells.push_back({key.thread, key.cpu_node, key.memory_node, cell.samples, cell.latency});
-    }
-    for (const auto& [ip, count] : stats->code) {
-      code.push_back({FrameOfCode(ip), count.samples, count.remote_samples, count.latency});
-    }
-    for (const auto& [key, kind] : stats->kinds.all()) kinds.push_back(kind);
-    for (const auto& [floor, samples] : stats->latency) latency.push_back({floor, samples});
-    for (const auto& [key, touch] : stats->first_touch) {
-      touches.push_back({key.thread, key.cpu_node, FrameOfCode(key.ip),
-                         static_cast<uint64_t>(touch.pages + 0.5), touch.faults});
-    }
-    pages = PagesByNode(*stats);
+    record.Fill(*stats, [this](uint64_t code) { return FrameOfCode(code); }, total);
   }
-  total.cells = cells;
-  total.code = code;
-  total.first_touch = touches;
-  total.pages = pages;
-  total.kinds = kinds;
-  total.latency = latency;
   writer_.AddSiteTotal(total);
 }
 
@@ -177,6 +142,7 @@ aggregate::Accounting Checkpoint::WriteThreadTotals() {
     total.thread = serial;
     total.accounting = accounting;
     total.samples_by_node = stats.samples_by_node;
+    total.node_changes = stats.node_changes;
     const auto known = from_.observation.threads().find(serial);
     if (known != from_.observation.threads().end()) {
       const ThreadSummary& summary = known->second;

@@ -30,7 +30,8 @@ std::string SmallProfile() {
                                                     profile::FrameData{0, 0x20, true}};
   const std::array<profile::StackData, 2> stacks = {profile::StackData{0, 1},
                                                     profile::StackData{1, 2}};
-  const std::array<profile::CellData, 1> cells = {profile::CellData{1, {}, {}, 5}};
+  const std::array<profile::CellData, 1> cells = {
+      profile::CellData{1, {}, {}, 5, {}, 2, 0x81}};
   const std::array<profile::SymbolData, 1> symbols = {profile::SymbolData{1, "f", 0}};
   writer.WriteHeader(profile::HeaderData{});
   writer.WriteThreads(1, threads);
@@ -40,9 +41,17 @@ std::string SmallProfile() {
   profile::SiteTotalData total;
   total.site = 3;
   total.cells = cells;
+  const std::array<profile::StripData, 1> strips = {profile::StripData{7, {}, {}, 5}};
+  total.strips = strips;
+  profile::PlacementCallData call;
+  call.thread = 1;
+  call.frame = 2;
+  call.site = 3;
+  profile::PlacementData placement;
+  placement.calls = std::span(&call, 1);
   writer.BeginTotals(9, true);
   writer.AddSiteTotal(total);
-  writer.EndTotals(profile::AccountingData{}, profile::OwnCostData{});
+  writer.EndTotals(profile::AccountingData{}, profile::OwnCostData{}, {}, {}, {}, placement);
   writer.WriteFooter(profile::FooterData{9, "exit"});
   return sink.text;
 }
@@ -64,8 +73,18 @@ void CheckPromises(const profile::Profile& p) {
     Require(total.cell_thread_size() == total.cell_samples_size() &&
             total.code_frame_size() == total.code_remote_samples_size() &&
             total.page_node_size() == total.page_count_size());
+    Require(total.strip_position_size() == total.strip_samples_size() &&
+            total.strip_cpu_node_size() == total.strip_memory_node_size() &&
+            total.strip_cpu_node_size() == total.strip_samples_size());
+    Require(total.cell_positions_size() == 0 ||
+            total.cell_positions_size() == total.cell_samples_size());
+    for (const uint32_t position : total.strip_position()) Require(position < 64);
     for (const uint32_t thread : total.cell_thread()) Require(thread < p.threads.size());
     for (const uint32_t frame : total.code_frame()) Require(frame < p.frames.size());
+  }
+  for (const auto& call : p.placement_calls) {
+    Require(call.thread() < p.threads.size() && call.frame() < p.frames.size());
+    Require(call.site() == 0 || p.sites.count(call.site()) != 0);
   }
   for (const profile::Thread& thread : p.threads) Require(thread.start.name() < p.strings.size());
 }

@@ -273,6 +273,7 @@ class Exporter {
     total.thread = serial;
     total.accounting = stats.accounting;
     total.samples_by_node = stats.samples_by_node;
+    total.node_changes = stats.node_changes;
     if (serial != 0) {
       const ThreadInfo& thread = recording_.world().threads()[booking_.threads()[serial - 1]];
       total.ended = thread.ended;
@@ -293,7 +294,8 @@ class Exporter {
     std::vector<profile::AccessKindData> kinds;
     std::vector<profile::LatencyData> latency;
     for (const auto& [key, cell] : stats.cells) {
-      cells.push_back({key.thread, key.cpu_node, key.memory_node, cell.samples, cell.latency});
+      cells.push_back({key.thread, key.cpu_node, key.memory_node, cell.samples, cell.latency,
+                       cell.stores});
     }
     for (const auto& [ip, count] : stats.code) {
       code.push_back({FrameOf(ip), count.samples, count.remote_samples, count.latency});
