@@ -83,7 +83,8 @@ struct SiteStats {
   base::OrderedMap<PolicyKey, uint64_t> policies;
   uint64_t huge_pages = 0;
   uint64_t huge_pages_asked = 0;
-  uint32_t fresh_touches = 0;  // pages offered to be asked about
+  uint64_t touched_policies = 0;  // of these: pages just touched first
+  uint32_t fresh_touches = 0;     // pages offered to be asked about
   uint32_t fresh_accesses = 0;
   AccessKinds kinds;  // of samples of which hardware told the source
   LatencyHistogram latency;

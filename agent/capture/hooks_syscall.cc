@@ -1,11 +1,13 @@
 // syscall(): system calls made past libc's functions. Those that concern the agent are treated as
 // the hooks treat the functions; all others pass through. What inline assembly does can't be seen.
+#include <errno.h>
 #include <linux/prctl.h>
 #include <linux/sched.h>
 #include <sys/syscall.h>
 
 #include "agent/capture/hooks.h"
 #include "agent/capture/mapping_calls.h"
+#include "agent/capture/placement_recorder.h"
 #include "agent/capture/process_events.h"
 #include "agent/capture/sandbox.h"
 #include "agent/capture/stand_aside.h"
@@ -14,7 +16,7 @@
 namespace memagent::capture {
 namespace {
 
-enum class Concern { kNone, kEnd, kExec, kNamespace, kCredentials, kFilter, kMapping, kFork };
+enum class Concern { kNone, kEnd, kExec, kNamespace, kCredentials, kFilter, kMapping, kFork, kPlacement };
 
 Concern ConcernOf(long number, long first) {
   switch (number) {
@@ -48,7 +50,7 @@ Concern ConcernOf(long number, long first) {
     case SYS_prctl:
       return first == PR_SET_SECCOMP ? Concern::kFilter : Concern::kNone;
     default:
-      return Concern::kNone;
+      return IsPlacementCall(number) ? Concern::kPlacement : Concern::kNone;
   }
 }
 
@@ -107,6 +109,11 @@ long hook_syscall(long number, long a, long b, long c, long d, long e, long f) {
       return Mapping(call, number, a, b, c, d, MEMAGENT_CALLER());
     case Concern::kFork:
       return FollowedFork(call());
+    case Concern::kPlacement: {
+      const long result = call();
+      RecordPlacementCall(number, {a, b, c, d, e, f}, result, errno, MEMAGENT_CALLER());
+      return result;
+    }
   }
   return call();
 }

@@ -13,6 +13,7 @@
 #include "agent/capture/stand_aside.h"
 #include "agent/capture/thread_start.h"
 #include "agent/ledger/thread_state.h"
+#include "agent/os/tsc.h"
 
 namespace memagent::capture {
 namespace {
@@ -21,6 +22,7 @@ struct StartArguments {
   void* (*function)(void*);
   void* argument;
   uint32_t creator;
+  uint64_t created_tsc;
   StartArguments* next_free;
 };
 
@@ -42,8 +44,9 @@ void* StartThread(void* raw) {
   void* (*function)(void*) = arguments->function;
   void* argument = arguments->argument;
   const uint32_t creator = arguments->creator;
+  const uint64_t created_tsc = arguments->created_tsc;
   free_arguments.Push(arguments);
-  RecordThreadStart(creator);
+  RecordThreadStart(creator, created_tsc);
   return function(argument);
 }
 
@@ -64,6 +67,7 @@ MEMAGENT_HOOK int pthread_create(pthread_t* thread, const pthread_attr_t* attrib
   arguments->function = function;
   arguments->argument = argument;
   arguments->creator = OwnNumber();
+  arguments->created_tsc = memagent::os::ReadTsc();
   ExpectThread();
   const int error = StartAtLimit(
       [=] { return real.pthread_create(thread, attributes, StartThread, arguments); }, refused);

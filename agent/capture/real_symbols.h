@@ -7,6 +7,7 @@
 #define MEMAGENT_AGENT_CAPTURE_REAL_SYMBOLS_H_
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/types.h>
@@ -70,6 +71,8 @@ namespace memagent::capture {
   X(unshare, int (*)(int))                                                               \
   X(setns, int (*)(int, int))                                                            \
   X(dlclose, int (*)(void*))                                                             \
+  X(sched_setaffinity, int (*)(pid_t, size_t, const cpu_set_t*))                         \
+  X(pthread_setaffinity_np, int (*)(pthread_t, size_t, const cpu_set_t*))                \
   X(_exit, void (*)(int))                                                                \
   X(abort, void (*)())
 

@@ -114,13 +114,14 @@ bool ThreadExpected() {
   return expected.load(std::memory_order_relaxed) != 0 && spinning.load(std::memory_order_relaxed);
 }
 
-void RecordThreadStart(uint32_t creator) {
+void RecordThreadStart(uint32_t creator, uint64_t created_tsc) {
   if (!Recording()) return ForgetExpectedThread();
   ledger::HookGuard guard;
   const ThreadStartTimer timer;
   ThreadRecord* thread = CurrentThread();
   ForgetExpectedThread();
   if (thread == nullptr) return;
+  thread->created_tsc = created_tsc;
   thread->creator = creator;
   uint32_t state = ThreadRecord::kNotObserved;
   if (!awaited.load(std::memory_order_relaxed) ||

@@ -29,9 +29,10 @@ void AllowSpinning(bool allowed);
 // creator.
 void ExpectThread();
 void ForgetExpectedThread();
-// The calling thread, made by the one with number `creator`, starts now: registers it and waits up
-// to kObserveMillis for its events, so that its first accesses and page faults are seen.
-void RecordThreadStart(uint32_t creator);
+// The calling thread, made by the one with number `creator`, which set out to do so at `created_tsc`
+// (0: not known), starts now: registers it and waits up to kObserveMillis for its events, so that its
+// first accesses and page faults are seen.
+void RecordThreadStart(uint32_t creator, uint64_t created_tsc = 0);
 // The bound is for a machine whose CPUs are all taken. Once such waits have used up their budget
 // (0.3 s and 1/20 of the run time) a thread waits kFreeWaitNanos at most.
 inline constexpr int kObserveMillis = 20;

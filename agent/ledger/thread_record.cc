@@ -78,6 +78,7 @@ ThreadRecord* Register(Tid tid, bool is_main, uint64_t initial_sp, uint64_t fs_b
   record->start_tsc = os::ReadTsc();
   record->runs_since_tsc = record->start_tsc;
   record->creator = kUnnumbered;
+  record->created_tsc = 0;
   record->observed.store(ThreadRecord::kNotObserved, std::memory_order_relaxed);
   record->sampler.Seed(record->start_tsc ^ static_cast<uint64_t>(tid) << 40);
   record->serial.store(kUnnumbered, std::memory_order_release);

@@ -63,6 +63,7 @@ struct ThreadRecord {
   std::atomic<uint32_t> observed;
   uint64_t runs_since_tsc;  // since when kNotObserved
   uint32_t creator;  // serial of the thread that made this one; kUnnumbered: not known
+  uint64_t created_tsc;  // when it set out to make it; 0: not known
 
   HookClock clock;
   HistoryRing history;

@@ -67,6 +67,7 @@ void Checkpoint::NoteCodeFrames() {
   for (const auto& [ip, counts] : from_.aggregator.fates().by_code()) {
     if (ip != 0) FrameOfCode(ip);
   }
+  from_.placement.ForEachCallStack([this](StackId stack) { from_.stacks.CallerFrame(stack); });
   for (auto& [id, site] : from_.aggregator.sites()) {
     if (!site.changed && !everything_) continue;
     for (const auto& [ip, count] : site.code) FrameOfCode(ip);
@@ -228,7 +229,9 @@ void Checkpoint::WriteEventTotals(const aggregate::Accounting& process,
   for (const auto& [ip, counts] : from_.aggregator.fates().by_code()) {
     fates.push_back({ip == 0 ? 0 : FrameOfCode(ip), counts});
   }
-  writer_.EndTotals(process, own, economy, events, fates);
+  from_.placement.LookAtNodes();
+  const auto frame_of = [this](StackId stack) { return from_.stacks.CallerFrame(stack); };
+  writer_.EndTotals(process, own, economy, events, fates, from_.placement.Data(frame_of));
 }
 
 void Checkpoint::WriteEvents() {

@@ -15,6 +15,7 @@
 #include "agent/runtime/event_log.h"
 #include "agent/runtime/observation.h"
 #include "agent/runtime/own_cost_reader.h"
+#include "agent/runtime/placement_watch.h"
 #include "agent/runtime/site_counts.h"
 #include "agent/runtime/stack_export.h"
 
@@ -25,6 +26,7 @@ struct CheckpointSources {
   aggregate::Aggregator& aggregator;
   attribute::Attributor& attributor;
   Observation& observation;
+  PlacementWatch& placement;
   StackExport& stacks;
   EventLog& log;
   const OwnCostReader& own_cost;

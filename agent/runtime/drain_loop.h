@@ -15,6 +15,7 @@
 #include "agent/runtime/machine_facts.h"
 #include "agent/runtime/observation.h"
 #include "agent/runtime/own_cost_reader.h"
+#include "agent/runtime/placement_watch.h"
 #include "agent/runtime/sample_pipeline.h"
 #include "agent/runtime/session.h"
 #include "agent/runtime/stack_export.h"
@@ -78,6 +79,7 @@ class DrainLoop {
   Observation observation_;
   DrainWaiter waiter_;
   SamplePipeline pipeline_;
+  PlacementWatch placement_;
   OwnCostReader own_cost_;
   Economy economy_;
   StackExport stacks_;

@@ -109,6 +109,10 @@ bool Observation::EnrolNewThreads() {
     const ledger::ThreadRecord& record = *observed->second.record();
     ThreadSummary& summary = summaries_[serial];
     summary.name = NameOf(observed->second);
+    if (summaries_.contains(record.creator) && record.created_tsc != 0) {
+      summary.creator = record.creator;
+      summary.created = clock_.ToNanos(record.created_tsc);
+    }
     if (record.initial_sp != 0) {
       attributor_.AddThread(serial, record.initial_sp, record.fs_base, record.is_main);
       if (!record.is_main) attributor_.NameThread(serial, summary.name);

@@ -24,6 +24,8 @@ struct ThreadSummary {
   bool main = false;
   Nanos started = 0;
   Nanos ended = 0;  // 0: alive
+  uint32_t creator = 0;  // the thread that made it; 0: not known
+  Nanos created = 0;     // when that set out to make it
   uint64_t unobserved_nanos = 0;
   // Of the plan's access events; of those that were closed in between, too.
   base::Vector<EventCounts> events;

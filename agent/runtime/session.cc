@@ -14,6 +14,7 @@
 #include "agent/capture/recorder.h"
 #include "agent/capture/thread_start.h"
 #include "agent/ledger/cost_meter.h"
+#include "agent/ledger/placement_calls.h"
 #include "agent/ledger/shadow_map.h"
 #include "agent/ledger/site_table.h"
 #include "agent/ledger/thread_state.h"
@@ -220,6 +221,7 @@ void AfterForkInChild() {
   control.start_cpu_nanos.store(0, std::memory_order_relaxed);
   ledger::ForgetThreadsOfParent(Pid(), ledger::thread_state.record);
   ledger::InheritLiveBlocks();
+  ledger::ForgetPlacementCalls();
   ledger::thread_state.record = nullptr;
   base::HeapReset();
   capture::SetStartsAwaited(false);

@@ -22,6 +22,15 @@ uint32_t StackExport::FrameOf(uint64_t pc, bool is_instruction) {
   return FrameAt(place, is_instruction);
 }
 
+uint32_t StackExport::CallerFrame(StackId stack) {
+  capture::StackNode node;
+  for (; capture::ReadStackNode(stack, node); stack = node.parent) {
+    const std::string_view path = modules_.Get(modules_.Locate(node.pc - 1).module).path;
+    if (path.find("/libnuma.so") == std::string_view::npos) return FrameOf(node.pc, false);
+  }
+  return 0;
+}
+
 uint32_t StackExport::FrameAt(const attribute::CodeLocation& place, bool is_instruction) {
   uint32_t& id = frame_ids_[KeyOf(place, is_instruction)];
   if (id == 0) {

@@ -24,6 +24,9 @@ class StackExport {
   // Frame of a code address: an instruction, or a return address.
   uint32_t FrameOf(uint64_t pc, bool is_instruction);
 
+  // Frame of the innermost caller that is not libnuma's; 0 when the stack is not known.
+  uint32_t CallerFrame(StackId stack);
+
   uint32_t FrameAt(const attribute::CodeLocation& place, bool is_instruction);
 
   // Profile id of a stack; 0 when the trie does not know it.

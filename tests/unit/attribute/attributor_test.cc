@@ -110,8 +110,14 @@ TEST_F(AttributorTest, BlockWinsOverTheMappingThatHoldsIt) {
   MapEvent(memory, 65536, SiteId{41}, RegionKind::kMmap);
   const uint64_t start = AddressOf(memory) + 4096;
   InsertBlock(start, 100, SiteId{42});
-  EXPECT_EQ(At(start).site, SiteId{42});
-  EXPECT_EQ(At(start + 4096).site, SiteId{41});
+  const Attribution block = At(start + 99);
+  EXPECT_EQ(block.site, SiteId{42});
+  EXPECT_EQ(block.start, start);
+  EXPECT_EQ(block.size_bytes, 100u);
+  const Attribution mapping = At(start + 4096);
+  EXPECT_EQ(mapping.site, SiteId{41});
+  EXPECT_EQ(mapping.start, AddressOf(memory));
+  EXPECT_EQ(mapping.size_bytes, 65536u);
   EraseBlock(start);
   munmap(memory, 65536);
 }

@@ -79,6 +79,7 @@ TEST_F(OwnModules, GlobalIsNamedInDataAndInBss) {
   EXPECT_EQ(zeros.name, "memagent_modules_test_zeros");
   EXPECT_EQ(zeros.address + modules_.Get(zeros.module).load_bias,
             Address(&memagent_modules_test_zeros));
+  EXPECT_EQ(zeros.start, Address(&memagent_modules_test_zeros));
 }
 
 TEST_F(OwnModules, AddressWithoutASymbolNamesItsSection) {
@@ -87,6 +88,7 @@ TEST_F(OwnModules, AddressWithoutASymbolNamesItsSection) {
   EXPECT_NE(found.module, 0u);
   EXPECT_EQ(found.name, "");
   EXPECT_EQ(found.size_bytes, 0u);
+  EXPECT_EQ(found.start, 0u);
   EXPECT_NE(found.address, 0u);
   EXPECT_LE(found.address + modules_.Get(found.module).load_bias, code);
 }
