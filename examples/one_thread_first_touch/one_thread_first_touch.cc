@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "examples/pinning.h"
+
 namespace {
 
 constexpr size_t kCells = size_t{1} << 23;  // 64 MiB of 8-byte cells: larger than most caches
@@ -43,13 +45,17 @@ constexpr int kSweepsPerScale = 800;
 
 int main(int argc, char** argv) {
   const int sweeps = kSweepsPerScale * (argc > 1 ? atoi(argv[1]) : 1);
+  const std::vector<examples::Node> nodes = examples::NodesWithCpus();
+  examples::PinTo(nodes.front());
   uint64_t* field = AllocateField();
   FillField(field);
   std::vector<uint64_t> sums(kThreads * 8);  // 64 bytes apart: no false sharing in this example
   std::vector<std::thread> threads;
   for (size_t t = 0; t < kThreads; ++t) {
-    threads.emplace_back(SweepPart, field, kCells / kThreads * t, kCells / kThreads * (t + 1),
-                         sweeps, &sums[t * 8]);
+    threads.emplace_back([&, t] {
+      examples::PinTo(nodes[t * nodes.size() / kThreads]);
+      SweepPart(field, kCells / kThreads * t, kCells / kThreads * (t + 1), sweeps, &sums[t * 8]);
+    });
   }
   for (std::thread& thread : threads) thread.join();
   printf("one_thread_first_touch: %d sweeps, sum %llu\n", sweeps,

@@ -11,6 +11,9 @@
 #include <deque>
 #include <mutex>
 #include <thread>
+#include <vector>
+
+#include "examples/pinning.h"
 
 namespace {
 
@@ -87,8 +90,15 @@ int main(int argc, char** argv) {
   const int blocks = kBlocksPerScale * (argc > 1 ? atoi(argv[1]) : 1);
   Queue queue;
   uint64_t sum = 0;
-  std::thread producer([&] { Produce(queue, blocks); });
-  std::thread consumer([&] { Consume(queue, blocks, sum); });
+  const std::vector<examples::Node> nodes = examples::NodesWithCpus();
+  std::thread producer([&] {
+    examples::PinTo(nodes.front());
+    Produce(queue, blocks);
+  });
+  std::thread consumer([&] {
+    examples::PinTo(nodes.back());
+    Consume(queue, blocks, sum);
+  });
   producer.join();
   consumer.join();
   printf("producer_consumer: %d blocks, sum %llu\n", blocks, static_cast<unsigned long long>(sum));

@@ -4,8 +4,8 @@ import harness
 from harness import case
 
 
-def measure(folder, name):
-    result = harness.run_measured([harness.BUILD / 'examples' / name], folder)
+def measure(folder, name, *arguments):
+    result = harness.run_measured([harness.BUILD / 'examples' / name, *arguments], folder)
     assert result.status == 0, result.stderr
     parsed = result.only_profile()
     print(harness.evidence_text(parsed))
@@ -86,6 +86,34 @@ def producer_consumer(folder):
         by_thread[name] = by_thread.get(name, 0) + use['samples'] / site['samples']
     assert by_thread['consumer'] > 0.8, by_thread
     assert touchers(site).get(('producer', 'FillBlock'), 0) > 0.95, touchers(site)
+
+
+# On a machine with one node, too: what there is to see is which allocation, and who touched it.
+def check_placed(folder, name, allocator, filler, user):
+    site = the_site(measure(folder, name, '2'), allocator, 0.9)
+    assert code_share(site, user) > 0.8, site['code']
+    if filler:
+        assert sum(share for (_, function), share in touchers(site).items() if function == filler) > 0.9, touchers(site)
+
+
+@case
+def interleave_wanted(folder):
+    check_placed(folder, 'interleave_wanted', 'AllocateTable', 'FillTable', 'ReadTable')
+
+
+@case
+def wrong_bind(folder):
+    check_placed(folder, 'wrong_bind', 'AllocateBuffer', 'UseBuffer', 'UseBuffer')
+
+
+@case
+def thread_moves_after_touch(folder):
+    check_placed(folder, 'thread_moves_after_touch', 'AllocateOwn', 'FillOwn', 'UseOwn')
+
+
+@case
+def shared_huge_page(folder):
+    check_placed(folder, 'shared_huge_page', 'AllocatePieces', 'FillPieces', 'UsePieces')
 
 
 if __name__ == '__main__':
