@@ -1,4 +1,4 @@
-// What memagent advises for a profile, as `memagent run --place` takes it.
+// The advice of a profile as rules, for `memagent run --place-from PROFILE`.
 #ifndef MEMAGENT_VIEWER_ADVICE_RULES_H_
 #define MEMAGENT_VIEWER_ADVICE_RULES_H_
 
@@ -7,8 +7,9 @@
 
 namespace memagent::viewer {
 
-// "S1@PATH=interleave:0+1", ...: one for each site whose blocks should lie elsewhere. Empty: nothing that
-// can be applied is advised, or `error` says in one sentence why it can't be told.
+// "S1@FILE=block", "S3@FILE=bind:1": of each site with advice that a rule can apply, the first
+// such. Empty with `error` set, one sentence, when the profile can't be read; empty without it when
+// there is no such advice.
 std::vector<std::string> PlacementRules(const std::string& profile_path, std::string& error);
 
 }  // namespace memagent::viewer

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "viewer/concat.h"
+#include "viewer/nodes.h"
 #include "viewer/text.h"
 #include "viewer/wording.h"
 
@@ -13,6 +14,7 @@ namespace memagent::viewer {
 namespace {
 
 constexpr size_t kNarrowestName = 24;
+constexpr size_t kMostNodeColumns = 64;
 
 GridColumn Left(std::string key, std::string header, int drop_order = 0) {
   return {std::move(key), {std::move(header), Align::kLeft, drop_order, false, 0, 0}};
@@ -181,6 +183,20 @@ std::map<uint32_t, Group> UsesByThread(const View& view) {
   return uses;
 }
 
+// The matrix thread x memory node, by node; empty on a machine with one.
+std::map<int32_t, std::map<uint32_t, uint64_t>> UsesByMemory(const View& view) {
+  std::map<int32_t, std::map<uint32_t, uint64_t>> uses;
+  if (!view.TellsPages()) return uses;
+  for (const SiteView& site : view.sites) {
+    for (const Use& use : site.uses) {
+      // A hostile file may name any number of nodes.
+      const bool room = uses.size() < kMostNodeColumns || uses.count(use.memory_node) > 0;
+      if (use.memory_node >= 0 && room) uses[use.memory_node][use.thread] += use.samples;
+    }
+  }
+  return uses;
+}
+
 std::vector<const ThreadView*> RankedThreads(const View& view) {
   std::vector<const ThreadView*> threads;
   for (const ThreadView& thread : view.threads) threads.push_back(&thread);
@@ -190,20 +206,10 @@ std::vector<const ThreadView*> RankedThreads(const View& view) {
   return threads;
 }
 
-// The kernel's distance between two nodes; null when it is not in the profile. Node numbers may
-// have gaps, rows of the table have none.
+// null when it is not in the profile.
 Json DistanceJson(const View& view, int32_t from, int32_t to) {
-  const memagent::v1::Machine& machine = view.profile.header.machine();
-  const int nodes = machine.nodes_size();
-  int row = -1;
-  int column = -1;
-  for (int i = 0; i < nodes; ++i) {
-    const auto id = static_cast<int64_t>(machine.nodes(i).id());
-    if (id == from) row = i;
-    if (id == to) column = i;
-  }
-  if (row < 0 || column < 0 || row * nodes + column >= machine.distances_size()) return nullptr;
-  return machine.distances(row * nodes + column);
+  const auto distance = NodeDistance(view, from, to);
+  return distance ? Json(*distance) : Json(nullptr);
 }
 
 }  // namespace
@@ -309,6 +315,11 @@ Grid ThreadGrid(const View& view, const Terminal& terminal) {
                   Right("dropped", "LOST"),
                   Left("", "SITES", 2)};
   samples.AddColumns(grid);
+  const std::map<int32_t, std::map<uint32_t, uint64_t>> by_memory = UsesByMemory(view);
+  for (const auto& [node, threads] : by_memory) {
+    grid.columns.push_back(
+        Right(Concat("samples_memory_node_", node), Concat("ON NODE ", node), 4));
+  }
   for (const ThreadView* thread : RankedThreads(view)) {
     const Group& group = uses[thread->id];
     const Tally& tally = thread->tally;
@@ -322,6 +333,10 @@ Grid ThreadGrid(const View& view, const Terminal& terminal) {
         Number(tally.Lost()),
         Both(nullptr, SiteList(group.sites))};
     samples.AddCells(row, tally.MemorySamples(), group.located, group.remote, group.latency);
+    for (const auto& [node, threads] : by_memory) {
+      const auto found = threads.find(thread->id);
+      row.push_back(Number(found == threads.end() ? 0 : found->second));
+    }
     grid.rows.push_back(std::move(row));
   }
   return grid;

@@ -11,6 +11,7 @@ namespace memagent::viewer {
 
 int ReportCommand(std::vector<std::string> args, std::ostream& out, std::ostream& err);
 int InfoCommand(std::vector<std::string> args, std::ostream& out, std::ostream& err);
+int AdviseCommand(std::vector<std::string> args, std::ostream& out, std::ostream& err);
 int DiffCommand(std::vector<std::string> args, std::ostream& out, std::ostream& err);
 int DumpCommand(std::vector<std::string> args, std::ostream& out, std::ostream& err);
 

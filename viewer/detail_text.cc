@@ -8,7 +8,11 @@
 #include <vector>
 
 #include "viewer/access_text.h"
+#include "viewer/advice.h"
+#include "viewer/advice_text.h"
 #include "viewer/concat.h"
+#include "viewer/nodes.h"
+#include "viewer/strip_text.h"
 #include "viewer/table.h"
 #include "viewer/text.h"
 #include "viewer/wording.h"
@@ -17,13 +21,11 @@ namespace memagent::viewer {
 namespace {
 
 constexpr size_t kIndent = 4;
-constexpr size_t kLabel = 13;       // columns of the labels
-constexpr size_t kMostItems = 5;    // of one list
+constexpr size_t kLabel = 13;     // columns of the labels
+constexpr size_t kMostItems = 5;  // of one list
+constexpr size_t kNarrowestName = 11;
+constexpr size_t kMostThreads = 6;  // of the matrix; all are in the JSON
 constexpr size_t kMostFrames = 24;  // of the stack; the whole stack is in the JSON
-
-// What one first touch and the use after it suggest; the numbers below are round on purpose.
-constexpr double kMostPages = 0.9;
-constexpr double kMuchRemote = 0.25;
 
 // How many outermost frames only start the program or a thread: the same in every stack.
 size_t StartFrames(const std::vector<CodeLine>& stack) {
@@ -49,17 +51,28 @@ size_t StartFrames(const std::vector<CodeLine>& stack) {
 
 class Detail {
  public:
-  Detail(const View& view, const SiteView& site, const Terminal& terminal)
-      : view_(view), site_(site), terminal_(terminal) {}
+  Detail(const View& view, const SiteView& site, const std::string& profile,
+         const Terminal& terminal)
+      : view_(view),
+        site_(site),
+        profile_(profile),
+        terminal_(terminal),
+        diagnosis_(Diagnose(view, site)) {}
 
   std::string Run() {
     AddTitle();
     AddWhat();
     AddStack();
-    AddUsers();
-    AddNodes();
+    if (view_.HasRemote() && !site_.uses.empty()) {
+      AddNodes();
+      AddThreads();
+    } else {
+      AddUsers();
+    }
     AddFirstTouch();
     AddPages();
+    AddCauses();
+    AddStrips();
     AddCode();
     for (auto& [label, items] : AccessLines(view_, site_.access, terminal_)) {
       AddList(label, std::move(items));
@@ -163,22 +176,34 @@ class Detail {
     AddList("used by", std::move(items));
   }
 
+  // Columns of both matrices: the nodes of memory that the site was accessed in.
+  std::set<int32_t> MemoryNodes() const {
+    std::set<int32_t> nodes;
+    for (const Use& use : site_.uses) nodes.insert(use.memory_node);
+    return nodes;
+  }
+  std::vector<Column> MatrixColumns(std::string first, const std::set<int32_t>& nodes) const {
+    std::vector<Column> columns = {{std::move(first), Align::kLeft, 0, true, kNarrowestName, 0}};
+    for (const int32_t node : nodes) {
+      const std::string no_cpus = HasCpus(view_, node) ? "" : ", no CPUs";
+      std::string name = nodes.size() > 2 ? Concat("memory ", node, no_cpus)
+                                          : Concat("node ", node, " memory", no_cpus);
+      if (node < 0) name = "unknown memory";
+      columns.push_back({name, Align::kRight, 0, false, 0, 0});
+    }
+    return columns;
+  }
+
   // The matrix CPU node x memory node, with how many threads ran there.
   void AddNodes() {
-    if (!view_.HasRemote() || site_.uses.empty()) return;
     std::map<int32_t, std::map<int32_t, uint64_t>> samples;
     std::map<int32_t, std::set<uint32_t>> threads;
-    std::set<int32_t> memory_nodes;
+    const std::set<int32_t> memory_nodes = MemoryNodes();
     for (const Use& use : site_.uses) {
       samples[use.cpu_node][use.memory_node] += use.samples;
       threads[use.cpu_node].insert(use.thread);
-      memory_nodes.insert(use.memory_node);
     }
-    std::vector<Column> columns = {{"samples", Align::kLeft, 0, false, 0, 0}};
-    for (const int32_t node : memory_nodes) {
-      const std::string name = node < 0 ? "unknown memory" : Concat("node ", node, " memory");
-      columns.push_back({name, Align::kRight, 0, false, 0, 0});
-    }
+    std::vector<Column> columns = MatrixColumns("samples", memory_nodes);
     columns.push_back({"threads", Align::kRight, 0, false, 0, 0});
     Table table(std::move(columns));
     for (auto& [cpu_node, row] : samples) {
@@ -190,6 +215,40 @@ class Detail {
       table.AddRow(std::move(cells));
     }
     AddBlock("nodes", table);
+  }
+
+  // The matrix thread x memory node: those that use it most, and from where.
+  void AddThreads() {
+    std::map<std::pair<uint32_t, int32_t>, std::map<int32_t, uint64_t>> rows;
+    std::map<std::pair<uint32_t, int32_t>, uint64_t> sums;
+    for (const Use& use : site_.uses) {
+      rows[{use.thread, use.cpu_node}][use.memory_node] += use.samples;
+      sums[{use.thread, use.cpu_node}] += use.samples;
+    }
+    std::vector<std::pair<uint64_t, std::pair<uint32_t, int32_t>>> ranked;
+    for (const auto& [key, sum] : sums) ranked.emplace_back(sum, key);
+    std::stable_sort(ranked.begin(), ranked.end(),
+                     [](const auto& a, const auto& b) { return a.first > b.first; });
+    const std::set<int32_t> memory_nodes = MemoryNodes();
+    std::vector<Column> columns = MatrixColumns("", memory_nodes);
+    columns.push_back({"share", Align::kRight, 0, false, 0, 0});
+    Table table(std::move(columns));
+    for (size_t i = 0; i < std::min(ranked.size(), kMostThreads); ++i) {
+      const auto& key = ranked[i].second;
+      std::vector<Cell> cells = {
+          {Concat(ThreadText(view_, key.first, terminal_), " on ", NodeText(key.second)),
+           "",
+           false,
+           {}}};
+      for (const int32_t node : memory_nodes) {
+        cells.push_back({HumanCount(rows[key][node]), "", false, {}});
+      }
+      cells.push_back({Percent(Share(ranked[i].first, site_.samples)), "", false, {}});
+      table.AddRow(std::move(cells));
+    }
+    AddBlock("threads", table);
+    if (ranked.size() <= kMostThreads) return;
+    AddSentence("", Concat("and ", ranked.size() - kMostThreads, " more"));
   }
 
   // A small table beside its label.
@@ -287,35 +346,43 @@ class Detail {
                          Concat("pc-only ", Percent(Share(e.pc_only, all)))});
   }
 
+  void AddCauses() {
+    const std::vector<std::string> lines = CauseLines(view_, site_, diagnosis_, terminal_);
+    for (size_t i = 0; i < lines.size(); ++i) AddSentence(i == 0 ? "cause" : "", lines[i]);
+  }
+
+  // Who uses which part, and which part lies where.
+  void AddStrips() {
+    if (!view_.HasRemote()) return;
+    if (site_.located_samples > 0) AddSentence("pattern", PatternText(diagnosis_.pattern));
+    for (const StripLine& line : StripLines(site_, terminal_)) AddSentence(line.label, line.text);
+  }
+
+  // Of a machine with one node nothing is said here: the verdict has said it.
   void AddAdvice() {
-    if (!view_.HasRemote() || site_.IsWeak() || site_.first_touch.empty()) return;
-    if (Share(site_.remote_samples, site_.located_samples) < kMuchRemote) return;
-    std::map<int32_t, uint64_t> pages;
-    uint64_t all = 0;
-    for (const FirstTouch& touch : site_.first_touch) {
-      pages[touch.cpu_node] += touch.pages;
-      all += touch.pages;
-    }
-    for (const auto& [node, count] : pages) {
-      if (node < 0 || Share(count, all) < kMostPages) continue;
-      AddSentence(terminal_.glyphs().becomes,
-                  Concat("Node ", node, " touched it first, so its pages are there; ",
-                         Percent(Share(site_.remote_samples, site_.located_samples)),
-                         " of its accesses come from elsewhere. Let each thread first touch the "
-                         "part it uses, or interleave it (numactl --interleave=all)."));
+    for (const Advice& advice : diagnosis_.advice) {
+      if (advice.kind == AdviceKind::kOneNode) continue;
+      AddSentence(terminal_.glyphs().becomes, AdviceText(advice, terminal_));
+      const std::string effect = EffectText(view_, diagnosis_, advice, terminal_);
+      if (!effect.empty()) AddSentence("", effect);
+      const std::string command = TryCommand(view_, site_, advice, profile_, terminal_);
+      if (!command.empty()) Append(text_, std::string(kIndent, ' '), "Try it: ", command, "\n");
     }
   }
 
   const View& view_;
   const SiteView& site_;
+  const std::string& profile_;
   const Terminal& terminal_;
+  const Diagnosis diagnosis_;
   std::string text_;
 };
 
 }  // namespace
 
-std::string DetailText(const View& view, const SiteView& site, const Terminal& terminal) {
-  return Detail(view, site, terminal).Run();
+std::string DetailText(const View& view, const SiteView& site, const std::string& profile,
+                       const Terminal& terminal) {
+  return Detail(view, site, profile, terminal).Run();
 }
 
 }  // namespace memagent::viewer

@@ -9,8 +9,10 @@
 
 namespace memagent::viewer {
 
-// Stack, users, first touch, pages, accessing code, evidence.
-std::string DetailText(const View& view, const SiteView& site, const Terminal& terminal);
+// Stack, users, first touch, pages, cause, pattern, accessing code, evidence, advice. `profile`:
+// the file's name, for the suggested commands.
+std::string DetailText(const View& view, const SiteView& site, const std::string& profile,
+                       const Terminal& terminal);
 
 }  // namespace memagent::viewer
 

@@ -24,13 +24,15 @@ struct Command {
   int (*run)(const Words& args);
 };
 
-constexpr std::array<Command, 7> kCommands = {{
+constexpr std::array<Command, 8> kCommands = {{
     {"run", "start a program under the agent",
      [](const Words& w) { return inject::RunCommand(w); }},
     {"check", "say what this machine can measure",
      [](const Words& w) { return inject::CheckCommand(w); }},
     {"report", "which allocations the program waits for, and where they are",
      [](const Words& w) { return ReportCommand(w, std::cout, std::cerr); }},
+    {"advise", "which placement of memory would help, and how much at most",
+     [](const Words& w) { return AdviseCommand(w, std::cout, std::cerr); }},
     {"info", "how a profile was made, what it cost and lost",
      [](const Words& w) { return InfoCommand(w, std::cout, std::cerr); }},
     {"diff", "what changed between two profiles",

@@ -84,6 +84,7 @@ ThreadView MakeThread(const profile::Profile& profile, uint32_t id) {
   thread.time_running_nanos = total.time_running_nanos();
   thread.unobserved_nanos = total.unobserved_nanos();
   thread.throttled = total.throttled();
+  thread.node_changes = total.node_changes();
   thread.samples_by_node.assign(total.samples_by_node().begin(), total.samples_by_node().end());
   thread.not_sampled = total.not_sampled();
   return thread;
@@ -117,6 +118,7 @@ class SiteBuilder {
     FillUses(source.total, site);
     FillCode(source.total, site);
     FillPages(source.total, site);
+    FillParts(source.total, site);
     if (budget_.Take(kSmallRowBytes * static_cast<size_t>(source.total.kind_size() +
                                                           source.total.latency_samples_size()))) {
       site.access = MakeAccessView(source.total);
@@ -190,11 +192,13 @@ class SiteBuilder {
 
   void FillUses(const memagent::v1::SiteTotal& total, SiteView& site) const {
     for (int i = 0; i < total.cell_samples_size(); ++i) {
-      Use use = {total.cell_thread(i),
-                 total.cell_cpu_node(i),
-                 total.cell_memory_node(i),
-                 total.cell_samples(i),
-                 {}};
+      Use use;
+      use.thread = total.cell_thread(i);
+      use.cpu_node = total.cell_cpu_node(i);
+      use.memory_node = total.cell_memory_node(i);
+      use.samples = total.cell_samples(i);
+      if (total.cell_stores_size() > 0) use.stores = std::min(use.samples, total.cell_stores(i));
+      if (total.cell_positions_size() > 0) use.positions = total.cell_positions(i);
       if (total.cell_latency_samples_size() > 0) {
         use.latency.Add(total.cell_latency_samples(i), total.cell_latency_cycles(i));
       }
@@ -232,8 +236,8 @@ class SiteBuilder {
     for (const auto& touch : total.first_touch()) {
       const CodeLine& where = symbolizer_.Resolve(touch.frame()).front();
       if (!budget_.TakeLine(where)) break;
-      site.first_touch.push_back(
-          {touch.thread(), touch.cpu_node(), where, touch.pages(), touch.faults()});
+      site.first_touch.push_back({touch.thread(), touch.cpu_node(), where, touch.pages(),
+                                  touch.faults(), touch.positions()});
     }
     std::stable_sort(site.first_touch.begin(), site.first_touch.end(),
                      [](const FirstTouch& a, const FirstTouch& b) { return a.pages > b.pages; });
@@ -241,6 +245,25 @@ class SiteBuilder {
       site.pages.push_back({total.page_node(i), total.page_count(i)});
     }
     site.pages_not_present = total.pages_not_present();
+    site.pages_moved = total.pages_moved();
+    site.huge_pages = std::min(total.huge_pages(), total.huge_pages_asked());
+    site.huge_pages_asked = total.huge_pages_asked();
+  }
+
+  // Which parts were used by whom, together or alone, and under which policy.
+  void FillParts(const memagent::v1::SiteTotal& total, SiteView& site) const {
+    constexpr uint32_t kParts = 64;
+    for (int i = 0; i < total.strip_samples_size() && budget_.Take(kSmallRowBytes); ++i) {
+      if (total.strip_position(i) >= kParts) continue;
+      site.strip.push_back({total.strip_position(i), total.strip_cpu_node(i),
+                            total.strip_memory_node(i), total.strip_samples(i)});
+    }
+    for (const auto& sharing : total.sharing()) {
+      if (budget_.Take(kSmallRowBytes)) site.sharing.push_back(sharing);
+    }
+    for (const auto& policy : total.policy()) {
+      if (budget_.Take(policy.ByteSizeLong() + kSmallRowBytes)) site.policies.push_back(policy);
+    }
   }
 
   const profile::Profile& profile_;
@@ -312,6 +335,15 @@ std::vector<FateView> MakeFates(const profile::Profile& profile, Symbolizer& sym
   return fates;
 }
 
+// An engine may tell it of some instructions only.
+bool KnowsStores(const View& view) {
+  if (view.engine_record && view.engine_record->knows_loads_and_stores()) return true;
+  return std::any_of(view.sites.begin(), view.sites.end(), [](const SiteView& site) {
+    return std::any_of(site.uses.begin(), site.uses.end(),
+                       [](const Use& use) { return use.stores > 0; });
+  });
+}
+
 void FillEngine(View& view) {
   view.engine = EngineWord(memagent::v1::Engine::NONE);
   for (const auto& engine : view.profile.header.engines()) {
@@ -350,6 +382,7 @@ View BuildView(profile::Profile profile, const QueryOptions& options) {
   view.fates = MakeFates(view.profile, symbolizer, budget);
   view.cut_short = budget.used_up();
   RankSites(view);
+  view.knows_stores = KnowsStores(view);
   if (options.lines) view.symbol_notes = symbolizer.Notes();
   view.quality = JudgeQuality(view);
   return view;

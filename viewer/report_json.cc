@@ -3,6 +3,7 @@
 #include "viewer/access_json.h"
 #include "viewer/concat.h"
 #include "viewer/own_cost_json.h"
+#include "viewer/placement_json.h"
 #include "viewer/quality.h"
 
 namespace memagent::viewer {
@@ -60,6 +61,7 @@ Json ThreadJson(const ThreadView& thread) {
   json["time_running_ns"] = thread.time_running_nanos;
   json["unobserved_ns"] = thread.unobserved_nanos;
   json["throttled"] = thread.throttled;
+  json["node_changes"] = thread.node_changes;
   json["samples_by_node"] = thread.samples_by_node;
   json["not_sampled"] = thread.not_sampled;
   return json;
@@ -147,18 +149,21 @@ Json FirstTouchJson(const View& view, const SiteView& site) {
                     {"file", touch.where.file},
                     {"line", touch.where.line},
                     {"pages", touch.pages},
-                    {"faults", touch.faults}});
+                    {"faults", touch.faults},
+                    {"positions", touch.positions}});
   }
   return json;
 }
 
-Json UsesJson(const SiteView& site) {
+Json UsesJson(const View& view, const SiteView& site) {
   Json json = Json::array();
   for (const Use& use : site.uses) {
     Json row = {{"thread", use.thread},
                 {"cpu_node", use.cpu_node},
                 {"memory_node", use.memory_node},
                 {"samples", use.samples}};
+    if (view.knows_stores) row["stores"] = use.stores;
+    if (use.positions != 0) row["positions"] = use.positions;
     if (use.latency.samples > 0) row["latency"] = LatencyJson(use.latency);
     json.push_back(std::move(row));
   }
@@ -261,10 +266,11 @@ Json SiteJson(const View& view, const SiteView& site) {
   json["profile_site"] = site.profile_id;
   json["stack_cut"] = site.stack_cut;
   json["located_samples"] = site.located_samples;
-  json["uses"] = UsesJson(site);
+  json["uses"] = UsesJson(view, site);
   json["code"] = CodeJson(site);
   json["pages"] = PagesJson(site);
   json["access"] = AccessJson(view, site.access);
+  AddPlacementJson(json, view, site);
   return json;
 }
 
@@ -328,6 +334,7 @@ Json SummaryJson(const View& view) {
   json["untracked_allocations"] = ReasonsJson(view.untracked);
   json["own_cost"] = OwnCostJson(view);
   json["economy"] = EconomyJson(view);
+  AddPlacementSummary(json, view);
   json["events"] = EventsJson(view);
   json["file"] = FileJson(view);
   json["threads"] = Json::array();

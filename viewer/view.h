@@ -67,6 +67,8 @@ struct Use {
   int32_t cpu_node = -1;
   int32_t memory_node = -1;
   uint64_t samples = 0;
+  uint64_t stores = 0;     // of them, those that wrote: see View::knows_stores
+  uint64_t positions = 0;  // which 64ths of its blocks, bit 0 the first; 0: not told
   LatencySum latency;
 
   bool IsLocated() const { return cpu_node >= 0 && memory_node >= 0; }
@@ -100,8 +102,17 @@ struct FirstTouch {
   uint32_t thread = 0;
   int32_t cpu_node = -1;
   CodeLine where;
-  uint64_t pages = 0;   // estimated from the faults seen
-  uint64_t faults = 0;  // really seen
+  uint64_t pages = 0;      // estimated from the faults seen
+  uint64_t faults = 0;     // really seen
+  uint64_t positions = 0;  // which 64ths of their blocks, bit 0 the first; 0: not told
+};
+
+// Samples in one 64th of a site's blocks, of those blocks whose 64th is a page or more.
+struct StripCell {
+  uint32_t position = 0;  // 0 to 63
+  int32_t cpu_node = -1;
+  int32_t memory_node = -1;
+  uint64_t samples = 0;
 };
 
 struct NodePages {
@@ -150,6 +161,12 @@ struct SiteView {
   std::vector<FirstTouch> first_touch;  // most pages first
   std::vector<NodePages> pages;
   uint64_t pages_not_present = 0;
+  uint64_t pages_moved = 0;  // times that a sampled page was on another node than when last seen
+  std::vector<StripCell> strip;
+  std::vector<memagent::v1::Sharing> sharing;
+  std::vector<memagent::v1::PolicyCount> policies;
+  uint64_t huge_pages = 0;  // of the sampled pages that were asked for it
+  uint64_t huge_pages_asked = 0;
   AccessView access;  // what hardware told
 
   double design_effect = 1;  // of its samples: the view's
@@ -168,7 +185,8 @@ struct ThreadView {
   uint64_t unobserved_nanos = 0;
   uint64_t throttled = 0;
   std::vector<uint64_t> samples_by_node;  // index: CPU node
-  std::string not_sampled;                // why, "" when it was
+  uint64_t node_changes = 0;  // times that a sample came from another node than the one before
+  std::string not_sampled;    // why, "" when it was
 };
 
 // How far the numbers can be trusted.
@@ -203,7 +221,8 @@ struct View {
   std::vector<FateView> fates;  // most samples first; of engines that tell fates
   // Where a budget lowered the sampling rate, samples count for several: see WilsonInterval.
   double design_effect = 1;
-  bool cut_short = false;  // rows were left out: see view_budget.h
+  bool knows_stores = false;  // samples tell whether they wrote
+  bool cut_short = false;     // rows were left out: see view_budget.h
   std::vector<SymbolNote> symbol_notes;
   Quality quality;
 

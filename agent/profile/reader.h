@@ -89,17 +89,17 @@ struct Profile {
   std::map<uint32_t, Site> sites;    // by site id; 0: "site unknown"
   v1::Accounting accounting;         // of the whole process, at the last checkpoint
   v1::OwnCost own_cost;
-  v1::Economy economy;           // unset: nothing was left out by order
-  std::vector<v1::EventTotal> event_totals;  // of the engine in use
-  std::vector<v1::CodeFate> code_fates;      // where it tells fates
+  v1::Economy economy;                             // unset: nothing was left out by order
+  std::vector<v1::EventTotal> event_totals;        // of the engine in use
+  std::vector<v1::CodeFate> code_fates;            // where it tells fates
   std::vector<v1::PlacementCall> placement_calls;  // of the program, in the order of their first
   uint64_t placement_calls_left_out = 0;
   std::vector<v1::NodeCounters> node_counters;  // the whole machine's, since the agent started
   uint64_t numa_pages_migrated = 0;             // likewise
   uint64_t numa_hint_faults = 0;
   std::vector<v1::AppliedPlacement> applied_placements;  // that memagent was asked to apply
-  uint64_t checkpoint_time = 0;  // of the last Totals; 0: none was written
-  bool final = false;            // the last Totals was written at the end of the session
+  uint64_t checkpoint_time = 0;                          // of the last Totals; 0: none was written
+  bool final = false;  // the last Totals was written at the end of the session
   std::vector<v1::Event> events;
   std::vector<RawSample> raw_samples;  // in the order written
   std::optional<v1::Footer> footer;    // absent: killed, or still running

@@ -122,7 +122,28 @@ inline void FillThreads(ProfileBuilder& builder, const std::vector<uint64_t>& at
   }
 }
 
-// The stencil on `nodes` nodes: one thread fills the grid, four use it.
+inline void AddSharing(v1::SiteTotal& total, uint64_t unit_bytes, uint64_t pairs,
+                       uint64_t same_thread, uint64_t same_node) {
+  v1::Sharing& sharing = *total.add_sharing();
+  sharing.set_unit_bytes(unit_bytes);
+  sharing.set_pairs(pairs);
+  sharing.set_same_thread(same_thread);
+  sharing.set_same_node(same_node);
+}
+
+// Each thread uses its own quarter of the grid; all of it lies on node 0.
+inline void FillParts(v1::SiteTotal& grid) {
+  for (uint32_t i = 0; i < 64; ++i) {
+    grid.add_strip_position(i);
+    grid.add_strip_cpu_node(i < 32 ? 0 : 1);
+    grid.add_strip_memory_node(0);
+    grid.add_strip_samples(i % 4 == 0 ? 107 : 106);
+  }
+  AddSharing(grid, 4096, 1200, 1180, 1194);
+  AddSharing(grid, 2 << 20, 5200, 5100, 5180);
+  AddSharing(grid, 0, 6799, 1700, 3400);
+}
+
 inline void AddCostPart(memagent::v1::OwnCost& cost, const char* what, const char* inside,
                         memagent::v1::CostPart::Basis basis, uint64_t count, uint64_t picos,
                         uint64_t samples) {
@@ -205,6 +226,7 @@ inline void FillHardware(ProfileBuilder& b, v1::SiteTotal& grid, v1::SiteTotal& 
   event.set_lost(3);
 }
 
+// The stencil on `nodes` nodes: one thread fills the grid, four use it.
 inline std::string StencilBytes(int nodes, bool hardware = false) {
   ProfileBuilder b;
   FillHeader(b, nodes);
@@ -231,6 +253,7 @@ inline std::string StencilBytes(int nodes, bool hardware = false) {
   AddTouch(t1, threads[0], 0, fill, 1'048'576, 4096);
   AddPages(t1, 0, 1'044'480);
   if (nodes > 1) AddPages(t1, 1, 4096);
+  if (nodes > 1) FillParts(t1);
 
   const v1::Site& s2 = b.Site(v1::HEAP, b.Stack({new_array, reserve, read, main}));
   v1::SiteTotal& t2 = b.SiteTotal(s2);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/unit/viewer/sample_profiles.h"
+#include "viewer/advice_rules.h"
 #include "viewer/commands.h"
 #include "viewer/report_json.h"
 
@@ -228,6 +229,48 @@ TEST_F(Commands, InfoJsonHasAccountingButNoSites) {
   EXPECT_EQ(json["engines"].size(), 2u);
   EXPECT_EQ(json["engines"][0]["refused_errno"], 2);
   EXPECT_FALSE(json.contains("sites"));
+}
+
+TEST_F(Commands, AdviseTellsThePlacementAndTheCommandToTryIt) {
+  Write("a.memagent", StencilBytes(2));
+  const Outcome text = Call(AdviseCommand, {"a.memagent"});
+  EXPECT_EQ(text.code, 0);
+  EXPECT_THAT(text.err, IsEmpty());
+  EXPECT_THAT(text.out, HasSubstr("memagent run --place 'S1@a.memagent=block' -- ./stencil 4096"));
+  EXPECT_THAT(text.out, HasSubstr("memagent run --place-from a.memagent -- ./stencil 4096"));
+  const Json json = Json::parse(Call(AdviseCommand, {"--format", "json", "a.memagent"}).out);
+  const Json& site = json["sites"][0];
+  EXPECT_EQ(site["pattern"]["class"], "blocked");
+  EXPECT_EQ(site["causes"][0]["cause"], "touched_elsewhere");
+  EXPECT_EQ(site["causes"][0]["samples"], site["remote_samples"]);
+  EXPECT_EQ(site["advice"][0]["kind"], "block");
+  EXPECT_EQ(site["advice"][0]["rule"], "S1@a.memagent=block");
+  EXPECT_EQ(site["advice"][0]["remote_share"]["now"], 0.5);
+  EXPECT_EQ(site["advice"][0]["remote_share"]["predicted"], 0.0);
+}
+
+TEST_F(Commands, AdviseOfOneSiteHasOnlyThat) {
+  Write("a.memagent", StencilBytes(2));
+  const Outcome result = Call(AdviseCommand, {"--site", "S2", "--format", "json", "a.memagent"});
+  ASSERT_EQ(Json::parse(result.out)["sites"].size(), 1u);
+  EXPECT_EQ(Json::parse(result.out)["sites"][0]["advice"][0]["kind"], "nothing");
+  const Outcome missing = Call(AdviseCommand, {"--site", "S99", "a.memagent"});
+  EXPECT_EQ(missing.code, 2);
+  EXPECT_EQ(missing.err, "memagent: there is no site S99 in a.memagent: S1 to S13.\n");
+}
+
+TEST_F(Commands, AdviseOnOneNodeSaysThatNothingCanHelp) {
+  Write("a.memagent", StencilBytes(1));
+  EXPECT_THAT(Call(AdviseCommand, {"a.memagent"}).out, HasSubstr("no placement can help here"));
+}
+
+TEST_F(Commands, RulesAreThoseOfTheAdvice) {
+  Write("a.memagent", StencilBytes(2));
+  std::string error;
+  EXPECT_EQ(PlacementRules("a.memagent", error), std::vector<std::string>{"S1@a.memagent=block"});
+  EXPECT_EQ(error, "");
+  EXPECT_TRUE(PlacementRules("none.memagent", error).empty());
+  EXPECT_NE(error, "");
 }
 
 TEST_F(Commands, DumpPrintsEveryChunk) {

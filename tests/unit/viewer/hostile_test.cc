@@ -53,6 +53,10 @@ View HostileView() {
   profile.accounting.mutable_unattributed(0)->set_reason(bad);
   profile.accounting.mutable_dropped(0)->set_reason(bad);
   for (profile::Thread& thread : profile.threads) thread.total.set_not_sampled(bad);
+  v1::PolicyCount& policy = *profile.sites.at(1).total.add_policy();
+  policy.set_mode(bad);
+  policy.add_node(0);
+  policy.set_pages(1);
   profile.own_cost.set_page_node_rung(bad);
   profile.footer->set_how(bad);
   v1::Event event;

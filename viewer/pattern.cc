@@ -1,0 +1,215 @@
+#include "viewer/pattern.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "viewer/concat.h"
+#include "viewer/text.h"
+#include "viewer/wording.h"
+
+namespace memagent::viewer {
+namespace {
+
+// Of the accesses that an owner makes; the lower end of their interval.
+constexpr double kOwnerShare = 0.95;
+constexpr double kSureOwnerShare = 0.85;
+// Of first touches, or of stores, that the producer makes; of accesses that others make.
+constexpr double kProducerShare = 0.9;
+constexpr double kConsumerShare = 0.5;
+// Blocks that come and go: fewer may have been filled once and then kept.
+constexpr uint64_t kManyBlocks = 8;
+// Of accesses: stores that the first filling of a table may leave, and those that rule it out.
+constexpr double kFewStores = 0.02;
+constexpr double kFillingStores = 0.1;
+
+class Classifier {
+ public:
+  Classifier(const View& view, const SiteView& site)
+      : view_(view), site_(site), use_(UseOf(site)), strip_(StripOf(site)) {}
+
+  Pattern Run() const {
+    if (!view_.HasRemote()) return Unknown("the machine has one NUMA node");
+    if (static_cast<double>(use_.located) < kWeakSamples * site_.design_effect) {
+      return Unknown(Concat("only ", Plural(use_.located, "sample"), " could be located"));
+    }
+    if (auto pattern = ProducerConsumer()) return *pattern;
+    if (auto pattern = OneOwner()) return *pattern;
+    if (auto pattern = OwnParts()) return *pattern;
+    if (auto pattern = Shared()) return *pattern;
+    return Unknown(WhyUnclear());
+  }
+
+ private:
+  static Pattern Unknown(std::string why) { return {PatternKind::kUnknown, -1, std::move(why)}; }
+
+  static bool IsMost(uint64_t part, uint64_t whole, double share) {
+    return whole > 0 && Share(part, whole) >= share;
+  }
+  bool IsSurely(uint64_t part, uint64_t whole, double share) const {
+    return whole > 0 && WilsonInterval(part, whole, site_.design_effect).low >= share;
+  }
+
+  // --- producer and consumer ---
+
+  // The node where nearly all pages were touched first, by threads that make less than half of the
+  // accesses; -1 when there is none.
+  int32_t TouchingNode() const {
+    NodeSamples pages;
+    std::map<uint32_t, bool> touchers;
+    for (const FirstTouch& touch : site_.first_touch) {
+      pages[touch.cpu_node] += touch.faults;
+      touchers[touch.thread] = true;
+    }
+    const auto [node, faults] = MostOf(pages);
+    uint64_t theirs = 0;
+    for (const auto& [thread, samples] : use_.by_thread) {
+      if (touchers.count(thread) > 0) theirs += samples;
+    }
+    const bool most = node >= 0 && faults > 0 && IsMost(faults, SumOf(pages), kProducerShare);
+    return most && Share(theirs, use_.located) < kConsumerShare ? node : -1;
+  }
+
+  // Nearly all stores come from one node, and they are more than a table's first filling.
+  int32_t WritingNode() const {
+    const auto [node, stores] = MostOf(use_.stores_by_node);
+    const bool many = IsSurely(use_.stores, use_.located, kFillingStores);
+    const auto in_page = MixingIn(site_, use_, kPageUnit);
+    // Who filled an array that each node then uses a part of is no producer.
+    if (in_page && in_page->IsOwn()) return -1;
+    return many && IsMost(stores, use_.stores, kProducerShare) ? node : -1;
+  }
+
+  // Without stores told: each block is filled by one thread, used by others and freed. With them:
+  // one node writes, the others read, be it one block again and again.
+  std::optional<Pattern> ProducerConsumer() const {
+    const bool turn_over = site_.allocations >= kManyBlocks && 2 * site_.frees >= site_.allocations;
+    const int32_t writer = view_.knows_stores ? WritingNode() : -1;
+    const int32_t node = writer >= 0 ? writer : (turn_over ? TouchingNode() : -1);
+    if (node < 0) return std::nullopt;
+    const uint64_t others = use_.located - std::min(use_.located, use_.Of(node));
+    if (!IsSurely(others, use_.located, kConsumerShare / 2)) return std::nullopt;
+    if (!IsMost(others, use_.located, kConsumerShare)) return std::nullopt;
+    // Others that write, too, are no mere readers.
+    if (writer < 0 && view_.knows_stores && use_.stores > 0 &&
+        MostOf(use_.stores_by_node).first != node) {
+      return std::nullopt;
+    }
+    const std::string does = writer >= 0 ? " writes it" : " touches each block first";
+    return Pattern{PatternKind::kProducerConsumer, node,
+                   Concat(NodeText(node), does, ", other nodes make ",
+                          Percent(Share(others, use_.located)), " of the accesses")};
+  }
+
+  // --- owners ---
+
+  std::optional<Pattern> OneOwner() const {
+    const auto [node, samples] = MostOf(use_.by_node);
+    if (IsMost(samples, use_.located, kOwnerShare) &&
+        IsSurely(samples, use_.located, kSureOwnerShare)) {
+      return Pattern{PatternKind::kOneOwner, node,
+                     Concat(NodeText(node), " makes ", Percent(Share(samples, use_.located)),
+                            " of the accesses")};
+    }
+    const auto in_block = MixingIn(site_, use_, kBlockUnit);
+    if (site_.allocations > 1 && in_block && in_block->IsOwn()) {
+      return Pattern{PatternKind::kOwnerOfEachBlock, -1, PairsText("block", *in_block)};
+    }
+    return std::nullopt;
+  }
+
+  // "two accesses in one page come from two nodes in 1.2 % (by chance 50.0 %)"
+  static std::string PairsText(std::string_view unit, const Mixing& mixing) {
+    return Concat("two accesses in one ", unit, " come from two nodes in ", Percent(mixing.Apart()),
+                  ", by chance it would be ", Percent(mixing.chance));
+  }
+
+  // --- pages that are used by one node each ---
+
+  std::optional<Pattern> OwnParts() const {
+    const auto in_page = MixingIn(site_, use_, kPageUnit);
+    const auto in_part = MixingInStrip(strip_, use_, site_.design_effect);
+    if (in_part && in_part->IsOwn() && !(in_page && in_page->IsShared())) {
+      return Pattern{PatternKind::kBlocked, -1, PairsText("64th of it", *in_part)};
+    }
+    if (in_page && in_page->IsOwn() && in_part && in_part->IsShared()) {
+      return Pattern{PatternKind::kCyclic, -1,
+                     Concat(PairsText("page", *in_page), "; in one 64th of it in ",
+                            Percent(in_part->Apart()))};
+    }
+    return std::nullopt;
+  }
+
+  // --- pages that several nodes use ---
+
+  std::optional<Pattern> Shared() const {
+    const auto in_page = MixingIn(site_, use_, kPageUnit);
+    if (!in_page || !in_page->IsShared()) return std::nullopt;
+    const std::string pairs = PairsText("page", *in_page);
+    if (!view_.knows_stores) {
+      return Pattern{PatternKind::kShared, -1, Concat(pairs, "; stores are not told apart")};
+    }
+    const std::string stores = Concat("; ", Percent(Share(use_.stores, use_.located)), " stores");
+    const PatternKind kind = IsRead() ? PatternKind::kSharedRead : PatternKind::kSharedWritten;
+    return Pattern{kind, -1, pairs + stores};
+  }
+
+  // Nobody writes, or the nodes that touched it first filled it once.
+  bool IsRead() const {
+    const Interval all = WilsonInterval(use_.stores, use_.located, site_.design_effect);
+    if (all.high < kFewStores + kFewStores / 2) return true;
+    uint64_t others = 0;
+    for (const auto& writer : use_.stores_by_node) {
+      const int32_t node = writer.first;
+      const bool touched =
+          std::any_of(site_.first_touch.begin(), site_.first_touch.end(),
+                      [node](const FirstTouch& touch) { return touch.cpu_node == node; });
+      if (!touched) others += writer.second;
+    }
+    return all.high < kFillingStores && Share(others, use_.located) < kFewStores / 2;
+  }
+
+  std::string WhyUnclear() const {
+    const auto in_page = MixingIn(site_, use_, kPageUnit);
+    if (!in_page) return "the profile does not tell who shared which page";
+    if (in_page->pairs < kWeakSamples) {
+      return Concat("only ", Plural(in_page->pairs, "pair"), " of samples met in one page");
+    }
+    return Concat(PairsText("page", *in_page), ": neither apart nor shared");
+  }
+
+  const View& view_;
+  const SiteView& site_;
+  const SiteUse use_;
+  const Strip strip_;
+};
+
+}  // namespace
+
+Pattern PatternOf(const View& view, const SiteView& site) { return Classifier(view, site).Run(); }
+
+std::string_view PatternWord(PatternKind kind) {
+  switch (kind) {
+    case PatternKind::kOneOwner:
+      return "one owner";
+    case PatternKind::kOwnerOfEachBlock:
+      return "one owner of each block";
+    case PatternKind::kBlocked:
+      return "blocked";
+    case PatternKind::kCyclic:
+      return "cyclic";
+    case PatternKind::kShared:
+      return "all-shared";
+    case PatternKind::kSharedRead:
+      return "all-shared, read";
+    case PatternKind::kSharedWritten:
+      return "all-shared, written";
+    case PatternKind::kProducerConsumer:
+      return "producer and consumer";
+    case PatternKind::kUnknown:
+      break;
+  }
+  return "unknown";
+}
+
+}  // namespace memagent::viewer
