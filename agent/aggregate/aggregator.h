@@ -65,7 +65,7 @@ class Aggregator {
   static constexpr size_t kMaxStrips = 8192;
   // Pages offered to be asked about: of a site, each by first touches and by accesses, and at a time.
   static constexpr uint32_t kMaxFreshOfSite = 64;
-  static constexpr size_t kMaxFresh = 256;
+  static constexpr size_t kMaxFresh = 1024;
 
   explicit Aggregator(uint64_t reservoir_size) : reservoir_(reservoir_size) {}
 

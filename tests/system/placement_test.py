@@ -2,6 +2,7 @@
 """Who uses which part of a block, what is shared, which policies and calls placed it: of a program of
 which all that is known (programs/shared_blocks.cc).
 """
+import ctypes
 import json
 import subprocess
 import time
@@ -13,6 +14,7 @@ import seccomp
 from guest_case import case
 from placement_facts import Facts
 
+SYS_SET_MEMPOLICY, MPOL_INTERLEAVE = 238, 3  # asm/unistd_64.h, linux/mempolicy.h
 TICKS = 150  # of each thread, before and after the move
 
 
@@ -29,7 +31,7 @@ def run(folder, preexec=None):
     profile = folder / 'shared_blocks.memagent'
     environment = harness.environment(
         LD_PRELOAD=str(harness.AGENT),
-        MEMAGENT_OPTIONS=harness.options_text(folder, {'output': profile, 'checkpoint': 1}))
+        MEMAGENT_OPTIONS=harness.options_text(folder, {'output': profile, 'checkpoint': 1, 'ring_pages': 256}))
     with subprocess.Popen([guest_case.PROGRAMS / 'shared_blocks'], stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE, env=environment, preexec_fn=preexec) as program:
         tids = json.loads(program.stdout.readline())
@@ -90,22 +92,27 @@ def check_shared(site, written):
     assert pages['pairs'] >= 30, pages
     assert share(pages, 'same_node') < 0.6, pages
     other = pages['pairs'] - pages['same_node']
-    assert pages['other_node_written'] == (other if written else 0), pages
+    # What is only read was written by main at the start: so are the pairs with samples of that.
+    assert pages['other_node_written'] == other if written else pages['other_node_written'] <= 5, pages
 
 
 def policies(site):
     return [(policy['mode'], policy['nodes'], policy['of_thread']) for policy in site['policy']]
 
 
-def check_policies(facts):
-    expected = {'AllocateBlocked': ('default', [], False), 'AllocateBound': ('bind', [3], False),
-                'AllocateWritten': ('default', [], False), 'AllocatePolicied': ('bind', [2], True),
-                'AllocateLeft': ('default', [], False)}
+def check_policies(facts, start):
+    """`start` is what was in force when the program started."""
+    expected = {'AllocateBlocked': start, 'AllocateBound': ('bind', [3], False), 'AllocateWritten': start,
+                'AllocatePolicied': ('bind', [2], True), 'AllocateLeft': start}
+    told = 0
     for function, policy in expected.items():
         found = facts.site(function)['policy']
         print(f'{function}: {found}')
-        assert policies(facts.site(function)) == [policy], (function, found)
-        assert found[0]['pages'] <= 64, found
+        # None is told of a site of which the ring lost the first touches, or its thread started unseen.
+        assert policies(facts.site(function)) in ([policy], []), (function, found)
+        assert all(row['pages'] <= 64 for row in found), found
+        told += len(found)
+    assert told >= 3, f'the policies of {told} sites'
 
 
 def check_calls(tids, facts):
@@ -142,13 +149,32 @@ def blocks_of_known_use(folder):
     check_blocked(tids, facts.site('AllocateBlocked'))
     check_shared(facts.site('AllocateBound'), written=False)
     check_shared(facts.site('AllocateWritten'), written=True)
-    check_policies(facts)
+    check_policies(facts, ('default', [], False))
     check_calls(tids, facts)
     check_moves(tids, facts)
     assert sorted(facts.nodes) == [0, 1, 2, 3], facts.nodes
     print(facts.nodes)
     assert all(0 < node['least_free_bytes'] < 512 << 20 for node in facts.nodes.values())
     assert facts.nodes[0]['hit'] > 1000 and facts.nodes[3]['hit'] >= 256, facts.nodes
+
+
+def interleave_all():
+    """A preexec_fn: what numactl --interleave=0-3 does."""
+    mask = ctypes.c_ulong(0b1111)
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.syscall(SYS_SET_MEMPOLICY, MPOL_INTERLEAVE, ctypes.byref(mask), ctypes.c_ulong(64)) != 0:
+        guest_case.raise_last_error('set_mempolicy')
+
+
+@case(nodes=4)
+def started_by_numactl(folder):
+    tids, facts = run(folder, preexec=interleave_all)
+    check_policies(facts, ('interleave', [0, 1, 2, 3], True))
+    blocked = facts.site('AllocateBlocked')
+    assert {row[2] for row in cells(blocked)} - {-1} == {0, 1, 2, 3}, blocked['cell_memory_node']
+    check_calls(tids, facts)  # who started it is no call of the program's
+    print(facts.nodes)
+    assert all(node['interleave_hit'] > 100 for node in facts.nodes.values()), facts.nodes
 
 
 @case(nodes=2)

@@ -131,8 +131,8 @@ TEST(Places, FewPagesAreOfferedAtATimeAndOfASite) {
   size_t offered = 0;
   for (int round = 0; round < 3; ++round) {
     for (uint32_t site = 1; site <= 100; ++site) {
-      for (uint64_t page = 0; page < 10; ++page) {
-        ResolvedSample sample = Sample(kStart + (site * 1000 + round * 10 + page) * 4096);
+      for (uint64_t page = 0; page < 20; ++page) {
+        ResolvedSample sample = Sample(kStart + (site * 1000 + round * 20 + page) * 4096);
         sample.attribution.site = SiteId{site};
         aggregator.AddSample(sample);
       }
