@@ -50,6 +50,15 @@ std::vector<const SiteView*> Chosen(const View& view, const AdviseWords& words) 
   return sites;
 }
 
+// How many of them the text has: those with enough samples come first as a rule.
+size_t RowsOf(const std::vector<const SiteView*>& sites, const AdviseWords& words) {
+  if (words.all || !words.site.empty()) return sites.size();
+  const auto weak =
+      std::find_if(sites.begin(), sites.end(), [](const SiteView* site) { return site->IsWeak(); });
+  const auto strong = static_cast<size_t>(weak - sites.begin());
+  return std::min(kRows, std::max<size_t>(strong, sites.empty() ? 0 : 1));
+}
+
 std::string Line(std::string_view label, std::string_view text, const Terminal& terminal) {
   return Concat(std::string(kIndent, ' '), PadRight(label, kLabel),
                 Wrap(text, terminal.width, kIndent + kLabel), "\n");
@@ -103,7 +112,7 @@ std::string AsText(const View& view, const AdviseWords& words, const std::string
   std::string text =
       Concat(HeaderText(view, terminal), "\n", Wrap(Introduction(view), terminal.width, 0), "\n");
   const std::vector<const SiteView*> sites = Chosen(view, words);
-  const size_t rows = words.all ? sites.size() : std::min(sites.size(), kRows);
+  const size_t rows = RowsOf(sites, words);
   bool rules = false;
   for (size_t i = 0; i < rows; ++i) {
     text += SiteText(view, *sites[i], path, terminal);

@@ -133,11 +133,9 @@ class Finder {
   double OwnShare(const Use& use) const {
     double own = 0;
     double all = 0;
-    bool positions = use.positions != 0;
     const auto touches = touches_.find(use.memory_node);
     if (touches == touches_.end()) return 0;
     for (const FirstTouch* touch : touches->second) {
-      positions = positions && touch->positions != 0;
       const double pages =
           static_cast<double>(touch->pages) * Overlap(touch->positions, use.positions);
       all += pages;
@@ -145,7 +143,7 @@ class Finder {
     }
     if (all <= 0) return 0;
     const double share = own / all;
-    if (positions || in_page_ == nullptr || own <= 0) return share;
+    if (in_page_ == nullptr || own <= 0) return share;
     // Where each page has one user, a thread uses the pages that it touched as far as these go.
     const double alone = Share(in_page_->same_thread(), in_page_->pairs());
     const double needed = Share(use_.by_thread.at(use.thread), use_.located) * all_touched_;

@@ -80,6 +80,14 @@ TEST(Cause, PagesOfOneThreadEachAreThoseItTouched) {
   EXPECT_EQ(FindIn(site).ShareOf(CauseKind::kThreadMoved), 1);
 }
 
+TEST(Cause, BlocksOfOneThreadEachShareTheirPositions) {
+  PlacedSite site;
+  site.Use(0, 1, 0, 500, 0, ~uint64_t{0}).Use(1, 1, 0, 500, 0, ~uint64_t{0});
+  site.Touch(0, 0, 2000, ~uint64_t{0}).Touch(1, 0, 2000, ~uint64_t{0});
+  site.Pairs(4096, 300, 300, 300);
+  EXPECT_EQ(FindIn(site).ShareOf(CauseKind::kThreadMoved), 1);
+}
+
 TEST(Cause, SharedPagesWereTouchedByWhoeverWasFirst) {
   PlacedSite site;
   site.Use(0, 0, 0, 500).Use(1, 1, 0, 500).Touch(0, 0, 3000).Touch(1, 0, 1000);
