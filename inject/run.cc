@@ -1,17 +1,16 @@
 // `memagent run`: prepare, launch, say where the profile is.
-#include <unistd.h>
-
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
+#include <optional>
 #include <string>
 
 #include "inject/commands.h"
 #include "inject/launch.h"
+#include "inject/placement.h"
 #include "inject/program.h"
 #include "inject/run_arguments.h"
 #include "inject/run_summary.h"
+#include "inject/temporary_file.h"
 
 namespace memagent::inject {
 namespace {
@@ -24,40 +23,6 @@ std::string FromEnvironment(const char* name) {
   const char* value = getenv(name);  // NOLINT(concurrency-mt-unsafe): one thread
   return value != nullptr ? value : "";
 }
-
-// The file in which the agents of this run name their profiles: ours alone (mkstemp makes it 0600),
-// gone when the run is over. Path "" when no folder could hold it.
-class ReportFile {
- public:
-  ReportFile() {
-    std::string folder = FromEnvironment("TMPDIR");
-    for (const std::string& place :
-         {folder.empty() ? std::string("/tmp") : folder, std::string(".")}) {
-      std::error_code error;
-      std::string name = place + "/memagent-run.XXXXXX";
-      const int fd = mkstemp(name.data());
-      if (fd < 0) continue;
-      close(fd);
-      char* absolute = realpath(name.c_str(), nullptr);
-      path_ = absolute != nullptr ? absolute : name;
-      free(absolute);
-      return;
-    }
-  }
-  ~ReportFile() {
-    if (!path_.empty()) unlink(path_.c_str());
-  }
-  ReportFile(const ReportFile&) = delete;
-  ReportFile& operator=(const ReportFile&) = delete;
-  const std::string& path() const { return path_; }
-  RunReport Read() const {
-    std::ifstream file(path_, std::ios::binary);
-    return ParseRunReport(std::string(std::istreambuf_iterator<char>(file), {}));
-  }
-
- private:
-  std::string path_;
-};
 
 // Why the command cannot be measured, said before it runs; "" when it can.
 std::string WhyNotMeasurable(const std::string& command) {
@@ -77,30 +42,47 @@ std::vector<Environment> AgentEnvironment(const std::string& library, const std:
   return variables;
 }
 
-int RunMeasured(const RunArguments& arguments, const std::string& why_not) {
+// `options` with the file of rules, once that is written.
+std::string WithPlacement(const std::string& options, const std::string& rules,
+                          const TemporaryFile& file, std::string& problem) {
+  if (!file.path().empty() && file.Write(rules)) {
+    return MergeOptions(options, "place=" + EscapedValue(file.path()));
+  }
+  problem = "no folder can hold the placement rules: set TMPDIR to one that can be written.";
+  return options;
+}
+
+// `rules`: the text of the agent's file of placement rules, "" for none.
+int RunMeasured(const RunArguments& arguments, const std::string& rules,
+                const std::string& why_not) {
   std::string problem;
   std::vector<Environment> variables;
-  const ReportFile report;
+  const TemporaryFile report("memagent-run");  // in it the agents name their profiles
+  std::optional<TemporaryFile> rule_file;
   if (why_not.empty()) {
     const std::string library = FindAgentLibrary(problem);
+    std::string options = arguments.options;
+    if (problem.empty() && !rules.empty()) {
+      options = WithPlacement(options, rules, rule_file.emplace("memagent-place"), problem);
+    }
     if (!problem.empty()) {
       Say(problem);
       return kOwnFailure;
     }
-    variables = AgentEnvironment(library, arguments.options, report.path());
+    variables = AgentEnvironment(library, options, report.path());
   }
   const LaunchResult result = Launch(arguments.command, variables);
   if (!result.problem.empty()) {
     Say(result.problem);
     return result.status;
   }
-  fputs(SummaryText(report.Read(), result.pid, why_not).c_str(), stderr);
+  fputs(SummaryText(ParseRunReport(report.Read()), result.pid, why_not).c_str(), stderr);
   return result.status;
 }
 
 }  // namespace
 
-int RunCommand(const std::vector<std::string>& args) {
+int RunCommand(const std::vector<std::string>& args, const ProfileQueries& queries) {
   const RunArguments arguments = ParseRunArguments(args);
   if (arguments.help) {
     fputs(RunHelp().c_str(), stdout);
@@ -110,7 +92,13 @@ int RunCommand(const std::vector<std::string>& args) {
     Say(arguments.problem + ": see 'memagent run --help'.");
     return kOwnFailure;
   }
-  return RunMeasured(arguments, WhyNotMeasurable(arguments.command.front()));
+  std::string problem;
+  const std::string rules = PlacementFileText(arguments, queries, problem);
+  if (!problem.empty()) {
+    Say(problem);
+    return kOwnFailure;
+  }
+  return RunMeasured(arguments, rules, WhyNotMeasurable(arguments.command.front()));
 }
 
 }  // namespace memagent::inject

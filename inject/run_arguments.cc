@@ -17,15 +17,16 @@ using Words = std::vector<std::string>;
 constexpr size_t kHelpColumn = 28;
 constexpr size_t kHelpWidth = 100;
 
-// A comma in a value is written "\," in MEMAGENT_OPTIONS.
-std::string Escape(std::string_view value) {
-  std::string text;
-  for (char c : value) {
-    if (c == ',') text += '\\';
-    text += c;
-  }
-  return text;
-}
+// On the command line it has rules in place of the file that `run` writes for the agent.
+constexpr std::string_view kPlace = "place";
+constexpr std::string_view kPlacementHelp =
+    "  --place SITE=PLACEMENT    Put the blocks of an allocation site elsewhere, with no rebuild; as\n"
+    "                            often as needed. SITE is S3@PROFILE, a site of a report, or\n"
+    "                            fn:FUNCTION[@LIBRARY], whatever that function causes to be\n"
+    "                            allocated. PLACEMENT is bind:N[+N], interleave[:N+N],\n"
+    "                            block[:N+N] (equal parts, one for each node), local, huge or\n"
+    "                            nohuge. --place @FILE reads such rules from FILE, one a line.\n"
+    "  --place-from PROFILE      Apply what memagent advise recommends for PROFILE.\n";
 
 // "--fault_period,--fault-period", "--output,-o": the table's own name always works.
 std::string FlagNames(const base::OptionInfo& option) {
@@ -62,7 +63,7 @@ std::string CollectOptions(const std::map<std::string_view, std::string>& values
   base::Options scratch;
   std::string options;
   for (const base::OptionInfo& option : base::OptionTable()) {
-    if (app.count("--" + std::string(option.name)) == 0) continue;
+    if (option.name == kPlace || app.count("--" + std::string(option.name)) == 0) continue;
     std::string value = values.at(option.name);
     if (option.type == "flag") value = FlagValue(value);
     const std::string_view problem = base::SetOption(scratch, option.name, value);
@@ -70,7 +71,7 @@ std::string CollectOptions(const std::map<std::string_view, std::string>& values
       result.problem = "--" + std::string(option.name) + "=" + value + ": " + std::string(problem);
       return "";
     }
-    options = MergeOptions(options, std::string(option.name) + "=" + Escape(value));
+    options = MergeOptions(options, std::string(option.name) + "=" + EscapedValue(value));
   }
   return options;
 }
@@ -109,9 +110,12 @@ RunArguments ParseRunArguments(const Words& args) {
   app.set_help_flag("");
   app.prefix_command();
   app.add_flag("-h,--help", result.help);
+  app.add_option("--place", result.place)->allow_extra_args(false);
+  app.add_option("--place-from,--place_from", result.place_from);
   std::map<std::string_view, std::string> values;
   for (const base::OptionInfo& option : base::OptionTable()) {
     std::string& value = values[option.name];
+    if (option.name == kPlace) continue;
     if (option.type == "flag") {
       app.add_flag(FlagNames(option), value);
     } else {
@@ -134,7 +138,10 @@ std::string RunHelp() {
   std::string text =
       "Usage: memagent run [OPTION]... [--] COMMAND [ARGUMENT]...\n"
       "Run COMMAND under the agent and say where its profile is.\n\n";
-  for (const base::OptionInfo& option : base::OptionTable()) text += HelpRow(option);
+  for (const base::OptionInfo& option : base::OptionTable()) {
+    if (option.name != kPlace) text += HelpRow(option);
+  }
+  text += kPlacementHelp;
   text +=
       "\nThe same names work in MEMAGENT_OPTIONS (\"rate=4000,verbose=1\"); what is given here "
       "wins.\n"
@@ -142,6 +149,15 @@ std::string RunHelp() {
       "Exit status: COMMAND's own, 128+N when signal N ended it; 125 memagent itself failed or "
       "was\n"
       "misused, 126 COMMAND cannot be run, 127 it was not found.\n";
+  return text;
+}
+
+std::string EscapedValue(std::string_view value) {
+  std::string text;
+  for (char c : value) {
+    if (c == ',') text += '\\';
+    text += c;
+  }
   return text;
 }
 

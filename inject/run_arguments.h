@@ -11,6 +11,8 @@ namespace memagent::inject {
 struct RunArguments {
   std::vector<std::string> command;
   std::string options;  // as MEMAGENT_OPTIONS wants them: "output=x,rate=4000"
+  std::vector<std::string> place;  // --place, each: SITE=PLACEMENT, or "@" and a file of such
+  std::string place_from;          // a profile
   bool help = false;
   std::string problem;  // one sentence when the words make no sense; then nothing else is set
 };
@@ -20,6 +22,9 @@ RunArguments ParseRunArguments(const std::vector<std::string>& args);
 
 // Text of `memagent run --help`: every row of the option table.
 std::string RunHelp();
+
+// A value as MEMAGENT_OPTIONS takes it: a comma is written "\,".
+std::string EscapedValue(std::string_view value);
 
 // `flags` applied after `environment` (the present MEMAGENT_OPTIONS, may be empty): later wins.
 std::string MergeOptions(std::string_view environment, std::string_view flags);

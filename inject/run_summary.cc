@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <optional>
 
+#include "agent/profile/reader_placement.h"
+
 namespace memagent::inject {
 namespace {
 
@@ -37,6 +39,14 @@ std::string EngineText(const v1::Header& header) {
     return name + ", period " + Grouped(engine.period()) + " " + engine.period_unit();
   }
   return "none";
+}
+
+// Names in a profile come from files: none may steer the terminal.
+std::string Printable(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(),
+      [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; }, '?');
+  return text;
 }
 
 // The path as one would type it here: relative when below the working directory.
@@ -127,6 +137,15 @@ std::string MeasuredText(const Profile& profile) {
   return text + "; engine " + EngineText(profile.header);
 }
 
+std::string PlacementLinesText(const Profile& profile) {
+  std::string text;
+  for (const v1::AppliedPlacement& placement : profile.applied_placements) {
+    text += std::string(kPrefix) + (profile::WasApplied(placement) ? "" : "warning: ") +
+            Printable(profile::PlacementText(placement)) + "\n";
+  }
+  return text;
+}
+
 std::string SummaryText(const RunReport& report, pid_t pid, const std::string& why_not) {
   const RunReport::Line* line = ProfileOf(report, pid);
   if (line == nullptr && !report.profiles.empty()) line = &report.profiles.back();
@@ -136,8 +155,9 @@ std::string SummaryText(const RunReport& report, pid_t pid, const std::string& w
                                               : "the profile cannot be read: " + loaded.problem;
   const size_t others = report.profiles.size() - 1;
   const std::string path = Typed(line->text);
-  std::string text =
-      std::string(kPrefix) + measured + "\n" + std::string(kPrefix) + "profile " + path;
+  std::string text = std::string(kPrefix) + measured + "\n";
+  if (loaded.profile) text += PlacementLinesText(*loaded.profile);
+  text += std::string(kPrefix) + "profile " + path;
   if (others > 0) text += " (and " + Counted(others, "profile") + " of other programs it started)";
   return text + "\n" + std::string(kPrefix) + "next: memagent report " + path + "\n";
 }

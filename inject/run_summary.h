@@ -1,4 +1,4 @@
-// The three lines that end `memagent run`.
+// The lines that end `memagent run`: three, and one for each placement rule.
 #ifndef MEMAGENT_INJECT_RUN_SUMMARY_H_
 #define MEMAGENT_INJECT_RUN_SUMMARY_H_
 
@@ -33,7 +33,10 @@ const RunReport::Line* ProfileOf(const RunReport& report, pid_t pid);
 // First line, without its newline: samples, sites, engine.
 std::string MeasuredText(const profile::Profile& profile);
 
-// All three lines. `why_not` is the known reason when the program could not be measured.
+// What became of the placement rules, a line each; "" without rules.
+std::string PlacementLinesText(const profile::Profile& profile);
+
+// All lines. `why_not` is the known reason when the program could not be measured.
 std::string SummaryText(const RunReport& report, pid_t pid, const std::string& why_not);
 
 }  // namespace memagent::inject

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "agent/profile/reader_placement.h"
 #include "viewer/concat.h"
 #include "viewer/own_cost_text.h"
 #include "viewer/quality.h"
@@ -41,6 +42,7 @@ class Info {
     AddProcess();
     AddMachine();
     AddEngines();
+    AddPlacements();
     AddAccounting();
     AddThreads();
     AddOwnCost();
@@ -181,6 +183,15 @@ class Info {
              : Concat("every ",
                       engine.fault_period() == 1 ? "" : Concat(engine.fault_period(), "th "),
                       "page fault"));
+  }
+
+  void AddPlacements() {
+    if (view_.profile.applied_placements.empty()) return;
+    Section("Placed by memagent");
+    for (const auto& placement : view_.profile.applied_placements) {
+      Line(profile::WasApplied(placement) ? "rule" : "warning",
+           Concat(Safe(profile::PlacementText(placement)), "."));
+    }
   }
 
   void AddReasons(std::string_view label, const std::vector<ReasonCount>& reasons) {

@@ -8,10 +8,12 @@
 #include <vector>
 
 #include "inject/commands.h"
+#include "viewer/advice_rules.h"
 #include "viewer/command_line.h"
 #include "viewer/commands.h"
 #include "viewer/concat.h"
 #include "viewer/import/import_command.h"
+#include "viewer/site_number.h"
 
 namespace memagent::viewer {
 namespace {
@@ -26,7 +28,7 @@ struct Command {
 
 constexpr std::array<Command, 8> kCommands = {{
     {"run", "start a program under the agent",
-     [](const Words& w) { return inject::RunCommand(w); }},
+     [](const Words& w) { return inject::RunCommand(w, {SiteNumber, PlacementRules}); }},
     {"check", "say what this machine can measure",
      [](const Words& w) { return inject::CheckCommand(w); }},
     {"report", "which allocations the program waits for, and where they are",

@@ -1,6 +1,7 @@
 #include "viewer/report_json.h"
 
 #include "viewer/access_json.h"
+#include "viewer/applied_json.h"
 #include "viewer/concat.h"
 #include "viewer/own_cost_json.h"
 #include "viewer/placement_json.h"
@@ -335,6 +336,7 @@ Json SummaryJson(const View& view) {
   json["own_cost"] = OwnCostJson(view);
   json["economy"] = EconomyJson(view);
   AddPlacementSummary(json, view);
+  json["placements"] = PlacementsJson(view);
   json["events"] = EventsJson(view);
   json["file"] = FileJson(view);
   json["threads"] = Json::array();

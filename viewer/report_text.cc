@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "agent/profile/reader_placement.h"
 #include "viewer/access_text.h"
 #include "viewer/cause.h"
 #include "viewer/concat.h"
@@ -200,6 +201,11 @@ std::string HeaderText(const View& view, const Terminal& terminal) {
          "\n", QualityLine(view, terminal));
   if (view.IsSampled()) text += Paragraph(SamplingText(view, terminal), terminal);
   if (view.HasBudget()) text += Paragraph(BudgetText(view), terminal);
+  for (const auto& placement : view.profile.applied_placements) {
+    text += Paragraph(Concat(profile::WasApplied(placement) ? "Placement: " : "Warning: placement ",
+                             terminal.Safe(profile::PlacementText(placement)), "."),
+                      terminal);
+  }
   return text;
 }
 

@@ -3,6 +3,7 @@
 #include "agent/base/syscall.h"
 #include "agent/capture/drain_wake.h"
 #include "agent/capture/hook_timing.h"
+#include "agent/capture/placement.h"
 #include "agent/capture/stack_cache.h"
 #include "agent/ledger/cost_meter.h"
 #include "agent/ledger/site_table.h"
@@ -94,6 +95,9 @@ void PushHistory(ThreadRecord& thread, const ledger::Displaced& displaced) {
   if (result != ledger::InsertResult::kOk) CountRefusedInsert(thread, result);
   if (displaced.missed_free) CountMissedFree(thread, displaced);
   if (displaced.count > 0) PushHistory(thread, displaced);
+  const bool known = result == ledger::InsertResult::kOk;
+  if (IsPlacing() && size >= ledger::kLargeBlock && known) [[unlikely]]
+    PlaceBlock(site, start, size);
 }
 
 [[gnu::noinline]] bool Erase(ThreadRecord& thread, uint64_t start, ledger::EventTime now,
@@ -105,6 +109,8 @@ void PushHistory(ThreadRecord& thread, const ledger::Displaced& displaced) {
     return false;
   }
   if (displaced.count > 0) PushHistory(thread, displaced);
+  if (IsPlacing() && block.size >= ledger::kLargeBlock) [[unlikely]]
+    UnplaceBlock(block.site, start, block.size);
   return true;
 }
 
@@ -134,6 +140,9 @@ void RecordRegion(ledger::RegionEvent event, const FrameStart& caller) {
   if (thread == nullptr) return;
   event.site = SiteOf(*thread, event.region,
                       CaptureStack(caller, static_cast<StackCache*>(thread->stack_cache)));
+  if (IsPlacing() && event.region == RegionKind::kMmap) {
+    PlaceMapping(event.site, event.start, event.size);
+  }
   PushRegion(*thread, event);
 }
 
@@ -194,6 +203,8 @@ void SetRecording(bool on) {
 bool Recording() { return tracking.load(std::memory_order_relaxed) != 0; }
 
 void SetSampleBytes(uint32_t mean) {
+  // A block that is left out can't be placed.
+  if (IsPlacing() && mean > ledger::kLargeBlock) mean = ledger::kLargeBlock;
   if (mean > ledger::largest_mean.load(std::memory_order_relaxed)) {
     ledger::largest_mean.store(mean, std::memory_order_relaxed);
   }
@@ -252,6 +263,9 @@ void RecordReallocFailed(const ReallocUndo& undo) {
   if (!guard.entered() || thread == nullptr) return;
   ledger::RestoreBlock(undo.block);
   thread->counters.UncountFree(undo.block.site, undo.block.size);
+  if (IsPlacing() && undo.block.size >= ledger::kLargeBlock) {
+    PlaceBlockAgain(undo.block.site, undo.block.start, undo.block.size);
+  }
 }
 
 void RecordMap(ledger::RegionEvent::Kind kind, RegionKind region, void* start, size_t size,

@@ -49,6 +49,21 @@ MemoryView ViewOf(uintptr_t start, uintptr_t end) {
   return {{reinterpret_cast<const uint8_t*>(start), end - start}, start};
 }
 
+// The build id of a loaded object; empty: none.
+std::span<const uint8_t> BuildIdOf(const os::CodeObject& object,
+                                   std::span<const ElfW(Phdr)> headers) {
+  const uintptr_t bias = BiasOf(object, headers);
+  for (const ElfW(Phdr) & header : headers) {
+    if (header.p_type != PT_NOTE) continue;
+    const uintptr_t start = bias + header.p_vaddr;
+    const MemoryView notes = SegmentOf(object, start).From(start);
+    if (notes.bytes.size() < header.p_memsz) continue;
+    const auto build_id = BuildIdIn(notes.bytes.first(header.p_memsz));
+    if (!build_id.empty()) return build_id;
+  }
+  return {};
+}
+
 }  // namespace
 
 MemoryView SegmentOf(const os::CodeObject& object, uintptr_t address) {
@@ -74,17 +89,22 @@ uint32_t IdentityOfBuildId(std::span<const uint8_t> build_id) {
 uint32_t CodeIdentity(uintptr_t ip) {
   const auto object = os::FindCodeObject(ip);
   if (!object) return kUnknownCode;
+  return IdentityOfBuildId(BuildIdOf(*object, ProgramHeaders(*object)));
+}
+
+base::CodePlace PlaceOfCode(uintptr_t ip) {
+  const auto object = os::FindCodeObject(ip);
+  if (!object) return {};
   const auto headers = ProgramHeaders(*object);
-  const uintptr_t bias = BiasOf(*object, headers);
-  for (const ElfW(Phdr) & header : headers) {
-    if (header.p_type != PT_NOTE) continue;
-    const uintptr_t start = bias + header.p_vaddr;
-    const MemoryView notes = SegmentOf(*object, start).From(start);
-    if (notes.bytes.size() < header.p_memsz) continue;
-    const auto build_id = BuildIdIn(notes.bytes.first(header.p_memsz));
-    if (!build_id.empty()) return IdentityOfBuildId(build_id);
+  if (headers.empty()) return {};
+  base::CodePlace place;
+  place.build_id = BuildIdOf(*object, headers);
+  if (place.build_id.empty()) {
+    place.headers_key = base::ProgramHeadersKey(
+        {reinterpret_cast<const uint8_t*>(headers.data()), headers.size_bytes()});
   }
-  return kUnknownCode;
+  place.address = ip - BiasOf(*object, headers);
+  return place;
 }
 
 }  // namespace memagent::capture

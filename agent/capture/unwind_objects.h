@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "agent/base/placement_rule.h"
 #include "agent/capture/unwind_reader.h"
 #include "agent/os/code_objects.h"
 
@@ -20,7 +21,11 @@ MemoryView SegmentOf(const os::CodeObject& object, uintptr_t address);
 uint32_t CodeIdentity(uintptr_t ip);
 inline constexpr uint32_t kUnknownCode = (uint32_t{1} << 14) - 1;
 
-// The same of a build id's bytes.
+// The module and the ELF address of the instruction at `ip`. The build id is borrowed from the module.
+// Reads loaded headers only. Calling thread: any, also in a hook.
+base::CodePlace PlaceOfCode(uintptr_t ip);
+
+// CodeIdentity of a build id's bytes.
 uint32_t IdentityOfBuildId(std::span<const uint8_t> build_id);
 
 }  // namespace memagent::capture

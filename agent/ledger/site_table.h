@@ -29,6 +29,9 @@ inline constexpr uint32_t kMaxStacks = 1u << 22;
 struct alignas(64) SiteCounters {
   std::atomic<RegionKind> kind;
   PickClass picked;  // not certain: a further site of the stack
+  // What capture/placement.h decided for the site's blocks; 0: nothing yet. Any thread, always the
+  // same.
+  std::atomic<uint8_t> placement;
   StackId stack;
   std::atomic<uint64_t> allocations;
   std::atomic<uint64_t> frees;

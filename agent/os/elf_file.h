@@ -72,7 +72,7 @@ struct FunctionName {
   uint64_t offset = 0;  // address minus the function's start
 };
 
-// A variable. Its name is fetched on demand (ElfFile::NameOf): most are never asked for.
+// A variable or function. Its name is fetched on demand (ElfFile::NameOf): most are never asked for.
 struct ElfObject {
   uint64_t address = 0;  // thread-local: offset in the module's TLS block
   uint64_t size_bytes = 0;
@@ -115,6 +115,9 @@ class ElfFile {
   // name tables have more than kMaxSearchedBytes.
   static constexpr uint64_t kMaxSearchedBytes = uint64_t{16} << 20;
   std::string_view FindDefined(std::span<const std::string_view> names) const;
+
+  // Functions that have a size, one for each name: a function may have several.
+  base::Vector<ElfObject> Functions() const;
 
   // Variables that have a size, by ascending address; one for each start (as FindFunctions).
   base::Vector<ElfObject> Objects() const;

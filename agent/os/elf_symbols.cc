@@ -145,6 +145,16 @@ base::Vector<FunctionName> ElfFile::FindFunctions(std::span<const uint64_t> addr
   return names;
 }
 
+base::Vector<ElfObject> ElfFile::Functions() const {
+  base::Vector<ElfObject> functions;
+  ForEachSymbol([&](const Elf64_Sym& symbol, const SymbolTable& table) {
+    if (!IsFunction(symbol) || symbol.st_size == 0) return;
+    functions.push_back(ElfObject{symbol.st_value, symbol.st_size, table.strings + symbol.st_name,
+                                  table.strings_end});
+  });
+  return functions;
+}
+
 base::Vector<ElfObject> ElfFile::ObjectsOfType(unsigned type) const {
   struct Found {
     ElfObject object;

@@ -22,6 +22,7 @@ void EncodeThreadTotal(MessageWriter& out, const ThreadTotalData& total, uint32_
 void EncodeSiteTotal(MessageWriter& out, const SiteTotalData& total);
 void EncodeOwnCost(MessageWriter& out, const OwnCostData& cost);
 void EncodeCodeFate(MessageWriter& out, const CodeFateData& fate);
+void EncodeAppliedPlacement(MessageWriter& out, const AppliedPlacementData& placement);
 void EncodeEventTotal(MessageWriter& out, const EventTotalData& event);
 void EncodeEconomy(MessageWriter& out, const EconomyData& economy);
 // Into a Totals.

@@ -235,6 +235,22 @@ struct CodeFate {
     kInWindow,
   };
 };
+struct AppliedPlacement {
+  enum : uint32_t {
+    kRule = 1,
+    kSites,
+    kBlocks,
+    kBytes,
+    kTooSmallBlocks,
+    kRefusedCalls,
+    kRefusedErrno,
+    kSite,
+    kOverLimitBlocks,
+    kMovedBlocks,
+    kFreedBlocks,
+    kSitesMatched,
+  };
+};
 struct EventTotal {
   enum : uint32_t {
     kEvent = 1,

@@ -307,6 +307,22 @@ struct CodeFateData {
   aggregate::FateCounts counts;
 };
 
+// What came of a placement rule.
+struct AppliedPlacementData {
+  std::string_view rule;
+  std::string_view sites;
+  uint64_t blocks = 0;
+  uint64_t bytes = 0;
+  uint64_t too_small_blocks = 0;
+  uint64_t refused_calls = 0;
+  int32_t refused_errno = 0;
+  std::span<const uint32_t> site_ids;
+  uint64_t over_limit_blocks = 0;
+  uint64_t moved_blocks = 0;
+  uint64_t freed_blocks = 0;
+  uint64_t sites_matched = 0;
+};
+
 struct RawSampleData {
   Nanos time = 0;
   uint64_t ip = 0;

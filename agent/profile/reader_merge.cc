@@ -15,6 +15,7 @@ constexpr size_t kMaxFrames = size_t{1} << 23;
 constexpr size_t kMaxStacks = size_t{1} << 24;
 constexpr size_t kMaxSites = size_t{1} << 20;
 constexpr size_t kMaxRawSamples = size_t{1} << 22;
+constexpr size_t kMaxPlacements = 1024;
 constexpr size_t kMaxEvents = size_t{1} << 16;
 constexpr size_t kMaxStringBytes = size_t{16} << 10;
 constexpr size_t kMaxPendingParts = size_t{1} << 12;
@@ -136,8 +137,7 @@ void Merger::TakePlacement(const v1::Totals& totals) {
   profile_.node_counters.assign(totals.node().begin(), totals.node().end());
   profile_.numa_pages_migrated = totals.numa_pages_migrated();
   profile_.numa_hint_faults = totals.numa_hint_faults();
-  profile_.applied_placements.assign(totals.applied_placement().begin(),
-                                     totals.applied_placement().end());
+  profile_.applied_placements.clear();  // each part may have some
 }
 
 void Merger::ApplyTotals(v1::Totals&& totals) {
@@ -149,6 +149,11 @@ void Merger::ApplyTotals(v1::Totals&& totals) {
   }
   for (v1::SiteTotal& total : *totals.mutable_site()) {
     if (Site* slot = SiteOf(total.site())) slot->total = std::move(total);
+  }
+  for (v1::AppliedPlacement& placement : *totals.mutable_applied_placement()) {
+    if (profile_.applied_placements.size() < kMaxPlacements) {
+      profile_.applied_placements.push_back(std::move(placement));
+    }
   }
 }
 

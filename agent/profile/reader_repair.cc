@@ -34,6 +34,7 @@ class Repair {
       call.set_frame(Valid(call.frame(), p_.frames.size()));
       if (call.site() != 0 && p_.sites.count(call.site()) == 0) call.set_site(Bad());
     }
+    for (v1::AppliedPlacement& placement : p_.applied_placements) FixPlacement(placement);
     for (RawSample& sample : p_.raw_samples) {
       sample.thread = Valid(sample.thread, p_.threads.size());
       if (sample.site != 0 && p_.sites.count(sample.site) == 0) sample.site = Bad();
@@ -58,6 +59,12 @@ class Repair {
   void Fix(Message& message, uint32_t (Message::*get)() const, void (Message::*set)(uint32_t)) {
     const uint32_t id = (message.*get)();
     if (id >= p_.strings.size()) (message.*set)(Bad());
+  }
+
+  void FixPlacement(v1::AppliedPlacement& placement) {
+    for (uint32_t& site : *placement.mutable_site()) {
+      if (site != 0 && p_.sites.count(site) == 0) site = Bad();
+    }
   }
 
   void FixThread(Thread& thread) {

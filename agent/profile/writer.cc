@@ -193,6 +193,17 @@ bool ProfileWriter::AddSiteTotal(const SiteTotalData& total) {
   return totals_stored_;
 }
 
+bool ProfileWriter::AddAppliedPlacement(const AppliedPlacementData& placement) {
+  if (Full()) {
+    CommitTotalsPart(true);
+    StartTotalsPart();
+  }
+  MessageWriter body(chunks_.body());
+  MessageWriter message(body, field::Totals::kAppliedPlacement);
+  EncodeAppliedPlacement(message, placement);
+  return totals_stored_;
+}
+
 bool ProfileWriter::EndTotals(const AccountingData& accounting, const OwnCostData& own_cost,
                               const EconomyData& economy, std::span<const EventTotalData> events,
                               std::span<const CodeFateData> fates,

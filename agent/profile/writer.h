@@ -46,6 +46,7 @@ class ProfileWriter {
   void BeginTotals(Nanos time, bool final);
   bool AddThreadTotal(const ThreadTotalData& total);
   bool AddSiteTotal(const SiteTotalData& total);
+  bool AddAppliedPlacement(const AppliedPlacementData& placement);
   bool EndTotals(const AccountingData& accounting, const OwnCostData& own_cost,
                  const EconomyData& economy = {}, std::span<const EventTotalData> events = {},
                  std::span<const CodeFateData> fates = {}, const PlacementData& placement = {});

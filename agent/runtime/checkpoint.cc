@@ -178,6 +178,7 @@ void Checkpoint::WriteTotals(const SiteCounts& counts, bool final, const profile
     last = {now.allocations, now.frees, bytes};
     WriteSiteTotal(SiteId{id}, now);
   }
+  placements_.Write(counts, from_.stacks, writer_);
   EndTotals(counts, process, own, economy);
 }
 

@@ -15,6 +15,7 @@
 #include "agent/runtime/event_log.h"
 #include "agent/runtime/observation.h"
 #include "agent/runtime/own_cost_reader.h"
+#include "agent/runtime/placement_report.h"
 #include "agent/runtime/placement_watch.h"
 #include "agent/runtime/site_counts.h"
 #include "agent/runtime/stack_export.h"
@@ -101,6 +102,7 @@ class Checkpoint {
   CheckpointSources from_;
   profile::ProfileFile file_;
   profile::ProfileWriter writer_;
+  PlacementReport placements_;
   base::Vector<LastCounts> last_counts_;  // by site id
   base::HashMap<uint32_t, bool> site_written_;
   uint32_t threads_written_ = 0;

@@ -9,6 +9,7 @@
 #include "agent/base/syscall.h"
 #include "agent/capture/drain_wake.h"
 #include "agent/capture/fatal_signals.h"
+#include "agent/capture/placement.h"
 #include "agent/capture/process_events.h"
 #include "agent/capture/real_symbols.h"
 #include "agent/capture/recorder.h"
@@ -226,6 +227,7 @@ void AfterForkInChild() {
   base::HeapReset();
   capture::SetStartsAwaited(false);
   capture::ForgetExpectedThreads();
+  capture::ForgetPlacementCounts();
   control.pid = Pid();
   control.forked = true;
   control.drain_tid.store(0);

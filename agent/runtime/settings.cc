@@ -15,6 +15,7 @@
 #include "agent/ledger/allocation_sampler.h"
 #include "agent/os/file.h"
 #include "agent/profile/output_name.h"
+#include "agent/runtime/placement_file.h"
 
 namespace memagent::runtime {
 namespace {
@@ -181,6 +182,12 @@ void ReadSettings(Settings& settings) {
     settings.mode = Mode::kSanitizer;
   } else if (settings.options.follow.view() != "exec" && ParentHasAgent()) {
     settings.mode = Mode::kNotFollowed;
+  }
+  if (settings.mode == Mode::kOn && !settings.options.place.view().empty()) {
+    const auto note = [](void* context, std::string_view what, std::string_view reason) {
+      Note(*static_cast<Settings*>(context), what, "\" is not followed: ", reason);
+    };
+    LoadPlacementFile(settings.options.place.text, note, &settings);
   }
 }
 

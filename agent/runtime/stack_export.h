@@ -8,6 +8,7 @@
 
 #include "agent/attribute/modules.h"
 #include "agent/base/containers.h"
+#include "agent/base/placement_rule.h"
 #include "agent/base/types.h"
 #include "agent/profile/writer.h"
 
@@ -28,6 +29,9 @@ class StackExport {
   uint32_t CallerFrame(StackId stack);
 
   uint32_t FrameAt(const attribute::CodeLocation& place, bool is_instruction);
+
+  // The module and ELF address of a call, as far as its build id is known.
+  base::CodePlace PlaceOfCall(uint64_t address) const;
 
   // Profile id of a stack; 0 when the trie does not know it.
   uint32_t StackOf(StackId stack) const;

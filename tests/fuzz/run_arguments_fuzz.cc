@@ -12,6 +12,7 @@ extern "C" void FuzzSeeds(memagent::testing::SeedList& seeds) {
                               "--verbose\0--engine\0none\0sleep\0--\0"
                               "1");
   memagent::testing::AddBytes(seeds, "--help");
+  memagent::testing::AddBytes(seeds, "--place\0S1@a=local\0--place-from=b\0ls");
   memagent::testing::AddBytes(seeds, "--no-such\0x");
 }
 

@@ -18,12 +18,13 @@ ALLOWED = {
     'agent/runtime': ['agent/'],
     # The viewer knows a profile and nothing of how it came to be; it names perf's bits for people.
     'viewer': ['agent/base', 'agent/decode/data_source_bits.h', 'agent/profile/reader.h',
-               'agent/profile/profile.pb.h', 'inject/commands.h'],
+               'agent/profile/reader_placement.h', 'agent/profile/profile.pb.h', 'inject/commands.h'],
     # Only the import decodes and writes, with the agent's stages.
     'viewer/import': ['agent/base', 'agent/os', 'agent/decode', 'agent/aggregate', 'agent/profile',
                       'viewer'],
     # The launcher has the option table, and asks what the agent would choose on this machine.
-    'inject': ['agent/base', 'agent/os', 'agent/profile/reader.h', 'agent/capture/engine_errors.h',
+    'inject': ['agent/base', 'agent/os', 'agent/profile/reader.h',
+               'agent/profile/reader_placement.h', 'agent/capture/engine_errors.h',
                'agent/capture/event_selection.h', 'agent/capture/skid_calibration.h'],
 }
 # The reader is ordinary code that only shares the schema and the checksum with the writer.

@@ -6,7 +6,8 @@ import struct
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
 RET_ALLOW, RET_ERRNO = 0x7fff0000, 0x00050000
 LOAD_WORD, JUMP_IF_EQUAL, RETURN = 0x20, 0x15, 0x06  # BPF_LD|W|ABS, BPF_JMP|JEQ|K, BPF_RET|K
-NUMBERS = {'move_pages': 279, 'get_mempolicy': 239, 'perf_event_open': 298}  # asm/unistd_64.h
+NUMBERS = {'move_pages': 279, 'get_mempolicy': 239, 'perf_event_open': 298,
+           'mbind': 237}  # asm/unistd_64.h
 
 
 def instruction(code, value, if_true=0, if_false=0):

@@ -63,6 +63,16 @@ TEST(RunArguments, BadInputIsOneSentence) {
   EXPECT_NE(ParseRunArguments({"--rate"}).problem, "");
 }
 
+TEST(RunArguments, PlacementsAreKeptInTheirOrderAndAreNoOptionsOfTheAgent) {
+  const RunArguments arguments = ParseRunArguments({"--place", "S1@a=local", "--place=fn:f=bind:0",
+                                                    "--place-from", "b", "./app", "--place", "c"});
+  EXPECT_EQ(arguments.problem, "");
+  EXPECT_THAT(arguments.place, ElementsAre("S1@a=local", "fn:f=bind:0"));
+  EXPECT_EQ(arguments.place_from, "b");
+  EXPECT_EQ(arguments.options, "");
+  EXPECT_THAT(arguments.command, ElementsAre("./app", "--place", "c"));
+}
+
 TEST(RunArguments, HelpNamesEveryOptionWithinAHundredColumns) {
   const std::string help = RunHelp();
   for (const base::OptionInfo& option : base::OptionTable()) {

@@ -63,6 +63,21 @@ TEST(MeasuredText, NoSampleNeedsNoShare) {
   EXPECT_EQ(MeasuredText(profile::Profile()), "0 samples; engine none");
 }
 
+TEST(PlacementLinesText, EachRuleIsALineAndAWarningWhereItFailed) {
+  profile::Profile profile;
+  EXPECT_EQ(PlacementLinesText(profile), "");
+  v1::AppliedPlacement placement;
+  placement.set_rule("fn:f=local");
+  placement.set_sites("what f\x1b[2J allocates");
+  profile.applied_placements.push_back(placement);
+  placement.set_sites_matched(1);
+  placement.set_blocks(2);
+  profile.applied_placements.push_back(placement);
+  EXPECT_EQ(PlacementLinesText(profile),
+            "memagent: warning: fn:f=local matched no allocation of this run: what f?[2J allocates\n"
+            "memagent: fn:f=local placed 2 blocks, 0.0 KiB, of what f?[2J allocates\n");
+}
+
 TEST(SummaryText, AlwaysThreeLinesAndTheLastIsTheNextCommand) {
   const RunReport report =
       ParseRunReport("profile\t7\t/nowhere/it's.memagent\nprofile\t8\tchild\n");

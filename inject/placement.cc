@@ -1,0 +1,90 @@
+#include "inject/placement.h"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "agent/os/topology.h"
+#include "inject/placement_lines.h"
+#include "inject/placement_request.h"
+#include "inject/program.h"
+
+namespace memagent::inject {
+namespace {
+
+constexpr size_t kMostRules = 64;  // capture::kMaxPlacementRules
+
+// Where the kernel does not say how much a node has, it may have some.
+std::vector<uint32_t> MemoryNodes() {
+  const os::Topology topology = os::ReadTopology();
+  std::vector<uint32_t> with_memory;
+  std::vector<uint32_t> all;
+  for (const os::Node& node : topology.nodes) {
+    all.push_back(static_cast<uint32_t>(node.id));
+    if (node.memory_total_bytes > 0) with_memory.push_back(all.back());
+  }
+  return with_memory.empty() ? all : with_memory;
+}
+
+std::vector<std::string> TextsOfFile(const std::string& path, std::string& problem) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  if (!file.is_open() || file.bad()) problem = "--place: the file '" + path + "' can't be read.";
+  return PlacementTexts(text);
+}
+
+std::vector<std::string> AdvisedTexts(const std::string& path, const ProfileQueries& queries,
+                                      std::string& problem) {
+  std::vector<std::string> texts;
+  if (queries.advised == nullptr) {
+    problem = "--place-from: this memagent can give no advice.";
+    return texts;
+  }
+  texts = queries.advised(path, problem);
+  if (texts.empty() && problem.empty()) {
+    problem = "--place-from '" + path +
+              "': memagent advises nothing for it that can be applied: see memagent advise.";
+  }
+  return texts;
+}
+
+std::vector<std::string> AllTexts(const RunArguments& arguments, const ProfileQueries& queries,
+                                  std::string& problem) {
+  std::vector<std::string> texts;
+  const auto append = [&texts](const std::vector<std::string>& more) {
+    texts.insert(texts.end(), more.begin(), more.end());
+  };
+  for (const std::string& place : arguments.place) {
+    if (place.starts_with('@')) {
+      append(TextsOfFile(place.substr(1), problem));
+    } else {
+      texts.push_back(place);
+    }
+  }
+  if (!arguments.place_from.empty()) append(AdvisedTexts(arguments.place_from, queries, problem));
+  if (problem.empty() && texts.size() > kMostRules) problem = "--place: more than 64 rules.";
+  return texts;
+}
+
+}  // namespace
+
+std::string PlacementFileText(const RunArguments& arguments, const ProfileQueries& queries,
+                              std::string& problem) {
+  const std::vector<std::string> texts = AllTexts(arguments, queries, problem);
+  if (!problem.empty() || texts.empty()) return "";
+  const std::vector<uint32_t> nodes = MemoryNodes();
+  PlacementLines lines(InspectProgram(arguments.command.front()).decided_by, queries);
+  std::string file;
+  for (const std::string& text : texts) {
+    PlacementRequest request;
+    if (!ParsePlacementRequest(text, nodes, request, problem)) return "";
+    const std::string line = lines.LineFor(request, problem);
+    if (line.empty()) return "";
+    file += line + "\n";
+  }
+  return file;
+}
+
+}  // namespace memagent::inject
