@@ -15,6 +15,8 @@ namespace {
 constexpr size_t kKinds = static_cast<size_t>(CauseKind::kUnknown) + 1;
 // Of a site's pages: less than this beyond what touches and policies explain is not looked into.
 constexpr double kSlack = 0.02;
+// Threads with as many pages may have so many times the samples of each other.
+constexpr double kUneven = 2;
 // Bounds for hostile files; no machine has more nodes.
 constexpr size_t kMostHomes = 1024;
 constexpr size_t kMostTouches = 1024;  // of one node
@@ -147,7 +149,7 @@ class Finder {
     // Where each page has one user, a thread uses the pages that it touched as far as these go.
     const double alone = Share(in_page_->same_thread(), in_page_->pairs());
     const double needed = Share(use_.by_thread.at(use.thread), use_.located) * all_touched_;
-    const double reach = needed <= 0 ? share : std::min(1.0, own / needed);
+    const double reach = needed <= 0 ? share : std::min(1.0, kUneven * own / needed);
     return std::clamp(alone * std::max(share, reach) + (1 - alone) * share, 0.0, 1.0);
   }
 

@@ -17,6 +17,7 @@ constexpr double kSureOwnerShare = 0.85;
 // Of first touches, or of stores, that the producer makes; of accesses that others make.
 constexpr double kProducerShare = 0.9;
 constexpr double kConsumerShare = 0.5;
+constexpr double kOneOfMany = 0.05;  // of the first touches: less makes a thread no producer
 // Blocks that come and go: fewer may have been filled once and then kept.
 constexpr uint64_t kManyBlocks = 8;
 // Of accesses: stores that the first filling of a table may leave, and those that rule it out.
@@ -56,17 +57,20 @@ class Classifier {
   // accesses; -1 when there is none.
   int32_t TouchingNode() const {
     NodeSamples pages;
-    std::map<uint32_t, bool> touchers;
+    std::map<uint32_t, uint64_t> touchers;
     for (const FirstTouch& touch : site_.first_touch) {
       pages[touch.cpu_node] += touch.faults;
-      touchers[touch.thread] = true;
+      touchers[touch.thread] += touch.faults;
     }
     const auto [node, faults] = MostOf(pages);
+    const uint64_t all = SumOf(pages);
     uint64_t theirs = 0;
     for (const auto& [thread, samples] : use_.by_thread) {
-      if (touchers.count(thread) > 0) theirs += samples;
+      const auto toucher = touchers.find(thread);
+      const bool much = toucher != touchers.end() && Share(toucher->second, all) >= kOneOfMany;
+      if (much) theirs += samples;
     }
-    const bool most = node >= 0 && faults > 0 && IsMost(faults, SumOf(pages), kProducerShare);
+    const bool most = node >= 0 && faults > 0 && IsMost(faults, all, kProducerShare);
     return most && Share(theirs, use_.located) < kConsumerShare ? node : -1;
   }
 

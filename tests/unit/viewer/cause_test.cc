@@ -82,7 +82,7 @@ TEST(Cause, PagesOfOneThreadEachAreThoseItTouched) {
 
 TEST(Cause, BlocksOfOneThreadEachShareTheirPositions) {
   PlacedSite site;
-  site.Use(0, 1, 0, 500, 0, ~uint64_t{0}).Use(1, 1, 0, 500, 0, ~uint64_t{0});
+  site.Use(0, 1, 0, 350, 0, ~uint64_t{0}).Use(1, 1, 0, 650, 0, ~uint64_t{0});
   site.Touch(0, 0, 2000, ~uint64_t{0}).Touch(1, 0, 2000, ~uint64_t{0});
   site.Pairs(4096, 300, 300, 300);
   EXPECT_EQ(FindIn(site).ShareOf(CauseKind::kThreadMoved), 1);

@@ -114,6 +114,13 @@ TEST(Pattern, BlocksThatComeAndGoHaveAProducer) {
   EXPECT_EQ(pattern.node, 0);
 }
 
+TEST(Pattern, ConsumerThatTouchesFewPagesIsNoProducer) {
+  PlacedSite site;
+  site.Blocks(100, 98, 1 << 22).Use(0, 0, 0, 60).Use(1, 1, 0, 940);
+  site.Touch(0, 0, 5000).Touch(1, 1, 20);
+  EXPECT_EQ(PatternOfSite(site).kind, PatternKind::kProducerConsumer);
+}
+
 TEST(Pattern, OneBlockFilledOnceHasNoProducer) {
   PlacedSite site;
   site.Use(0, 0, 0, 150).Use(1, 1, 0, 850).Touch(0, 0, 5000);
