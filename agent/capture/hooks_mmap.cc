@@ -110,10 +110,7 @@ MEMAGENT_HOOK void* mremap(void* old_start, size_t old_size, size_t size, int fl
   va_end(arguments);
   if (!Known(real.mremap, "mremap")) return MAP_FAILED;
   const uint64_t before = os::ReadTsc();
-  const auto remap = [=] {
-    return reinterpret_cast<long>(real.mremap(old_start, old_size, size, flags, wanted));
-  };
-  auto* const result = reinterpret_cast<void*>(RemapPlaced(remap, old_start, old_size));
+  void* result = real.mremap(old_start, old_size, size, flags, wanted);
   RecordRemapped(old_start, old_size, result, size, flags, before, MEMAGENT_CALLER());
   return result;
 }

@@ -66,7 +66,7 @@ long Mapping(Call call, long number, long a, long b, long c, long d, const Frame
   const auto size = static_cast<size_t>(b);
   const auto flags = static_cast<int>(d);
   const uint64_t before = os::ReadTsc();
-  const long result = number == SYS_mremap ? RemapPlaced(call, start, size) : call();
+  const long result = call();
   auto* const mapped = reinterpret_cast<void*>(result);  // -1 is MAP_FAILED
   if (number == SYS_mmap) {
     RecordMapped(mapped, size, flags, caller);

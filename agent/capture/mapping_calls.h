@@ -3,13 +3,10 @@
 #ifndef MEMAGENT_AGENT_CAPTURE_MAPPING_CALLS_H_
 #define MEMAGENT_AGENT_CAPTURE_MAPPING_CALLS_H_
 
-#include <errno.h>
-
 #include <cstddef>
 #include <cstdint>
 
 #include "agent/capture/frame_start.h"
-#include "agent/capture/placement.h"
 
 namespace memagent::capture {
 
@@ -20,17 +17,6 @@ void RecordMapped(void* result, size_t size, int flags, const FrameStart& caller
 void RecordUnmapped(bool done, void* start, size_t size, uint64_t before);
 void RecordRemapped(void* old_start, size_t old_size, void* result, size_t size, int flags,
                     uint64_t before, const FrameStart& caller);
-
-// `remap()` makes the call and returns its result, -1 and errno on failure. The kernel moves one
-// mapping at a time; a placement may have cut the program's into several. Then it is taken back, and
-// the call is made once more.
-template <typename Remap>
-long RemapPlaced(Remap remap, void* start, size_t size) {
-  const long result = remap();
-  if (result != -1 || errno != EFAULT || !IsPlacing()) return result;
-  UnplaceMapping(reinterpret_cast<uint64_t>(start), size);
-  return remap();
-}
 
 }  // namespace memagent::capture
 

@@ -1,5 +1,7 @@
 #include "agent/capture/placement.h"
 
+#include <errno.h>
+
 #include "agent/capture/placed_blocks.h"
 #include "agent/capture/unwind_objects.h"
 #include "agent/ledger/site_table.h"
@@ -180,19 +182,19 @@ int PlacementOf(SiteId site) {
   all_counts[index].freed_blocks.fetch_add(1, kRelaxed);
 }
 
-// Unmapping takes the policy with it: nothing has to be remembered.
+// Unmapping takes the policy with it: nothing has to be remembered. mremap refuses memory that was cut
+// into several mappings, and these don't grow together again once they have pages: so a mapping is
+// never cut.
 [[gnu::noinline, gnu::cold]] void PlaceMapping(SiteId site, uint64_t start, uint64_t size) {
   const int rule = DecidedRule(site);
   if (rule < 0) return;
+  if (all_rules[static_cast<size_t>(rule)].kind == PlacementKind::kBlock) {
+    return CountRefusal(all_counts[rule], -EOPNOTSUPP);
+  }
   const uint64_t end = (start + size + page_bytes - 1) / page_bytes * page_bytes;
   if (Apply(all_rules[static_cast<size_t>(rule)], all_counts[rule], start, end - start)) {
     CountPlaced(all_counts[rule], size);
   }
-}
-
-[[gnu::noinline, gnu::cold]] void UnplaceMapping(uint64_t start, uint64_t size) {
-  const os::PageRange pages = os::PagesInside(start, size + page_bytes - 1, page_bytes);
-  os::SetPolicy(pages, os::PolicyMode::kDefault, {}, false);
 }
 
 PlacementCounts ReadPlacementCounts(size_t rule) {

@@ -42,9 +42,6 @@ void UnplaceBlock(SiteId site, uint64_t start, uint64_t size);
 void PlaceBlockAgain(SiteId site, uint64_t start, uint64_t size);
 void PlaceMapping(SiteId site, uint64_t start, uint64_t size);
 
-// Any memory of the program: its policy is the default again.
-void UnplaceMapping(uint64_t start, uint64_t size);
-
 // Index of the first rule that means a call stack; -1: none. `place_of(address)` is the CodePlace
 // of a call. Calling thread: any.
 template <typename PlaceOf>

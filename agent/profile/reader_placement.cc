@@ -26,6 +26,10 @@ std::string Bytes(uint64_t bytes) {
 
 std::string RefusedText(const v1::AppliedPlacement& placement) {
   const int error = placement.refused_errno();
+  if (error == EOPNOTSUPP) {
+    return Count(placement.refused_calls(), "mapping") +
+           " of mmap stayed: cut into parts, the program could not mremap it";
+  }
   std::string text = "the kernel refused " + Count(placement.refused_calls(), "call") + ": " +
                      std::generic_category().message(error);
   if (error == EPERM) text += " (a sandbox, such as a container's, forbids mbind)";

@@ -109,9 +109,11 @@ def grown_block_is_placed_again(folder):
 
 
 @case
-def mapping_that_was_cut_into_parts_can_be_moved(folder):
+def mapping_is_not_cut_into_parts(folder):
     result = placed(folder, ['fn:MapField=block:0+0+0'], 'remap')
-    assert result.rule()['blocks'] == 1, result.rule()
+    rule = result.rule()
+    assert rule['blocks'] == 0 and rule['refused_errno'] == errno.EOPNOTSUPP, rule
+    assert any('warning' in line and '1 mapping of mmap stayed' in line for line in result.lines), result.lines
 
 
 @case

@@ -133,7 +133,7 @@ void Free(char* block) {
   Free(grown);
 }
 
-// A mapping that a placement cuts into parts is still one for the program.
+// A mapping that is to be placed in parts is still one for the program.
 [[gnu::noinline]] void Remap() {
   char* map = MapField(kFieldBytes);
   Fill(map, kFieldBytes);
