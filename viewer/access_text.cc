@@ -74,18 +74,6 @@ std::vector<std::string> LatencyItems(const View& view, const AccessView& access
   return items;
 }
 
-// What the samples are worth as a count of equally heavy ones: (sum x)^2 / sum x^2.
-double EffectiveSamples(const AccessView& access) {
-  double sum = 0;
-  double squares = 0;
-  for (const auto& [floor, count] : access.histogram) {
-    const double latency = std::max(1.0, 1.125 * floor);  // the middle of the bucket
-    sum += latency * static_cast<double>(count);
-    squares += latency * latency * static_cast<double>(count);
-  }
-  return squares == 0 ? 0 : sum * sum / squares;
-}
-
 // How addresses were translated: TLB misses, and the sizes of pages.
 std::vector<std::string> TranslationItems(const AccessView& access) {
   std::vector<std::string> items;
@@ -110,7 +98,7 @@ std::vector<std::string> TranslationItems(const AccessView& access) {
 }  // namespace
 
 Interval LatencyShareInterval(const View& view, const AccessView& access) {
-  const double effective = EffectiveSamples(view.access) / view.design_effect;
+  const double effective = view.access.Moments().EffectiveSamples() / view.design_effect;
   if (effective < 1) return {};
   const double share = Share(access.latency.cycles, view.access.latency.cycles);
   return WilsonInterval(static_cast<uint64_t>(share * effective + 0.5),

@@ -225,6 +225,24 @@ std::optional<double> AccessView::Percentile(double share) const {
   return histogram.back().first;
 }
 
+double LatencyMoments::Variance() const {
+  if (count < 1) return 0;
+  const double mean = sum / count;
+  return std::max(0.0, squares / count - mean * mean);
+}
+
+LatencyMoments AccessView::Moments() const {
+  LatencyMoments moments;
+  for (const auto& [floor, count] : histogram) {
+    const double cycles = std::max(1.0, 1.125 * floor);
+    const auto weight = static_cast<double>(count);
+    moments.count += weight;
+    moments.sum += cycles * weight;
+    moments.squares += cycles * cycles * weight;
+  }
+  return moments;
+}
+
 std::string_view OpWord(MemoryOp op) {
   constexpr std::string_view kWords[] = {"unknown", "load", "store", "prefetch", "execute"};
   return kWords[static_cast<size_t>(op)];

@@ -46,6 +46,18 @@ struct AccessKindView {
   void Add(const AccessKindView& other);
 };
 
+// Of the sampled latencies, from the histogram: each taken as its bucket's middle.
+struct LatencyMoments {
+  double count = 0;
+  double sum = 0;
+  double squares = 0;
+
+  // What the samples are worth as a count of equally heavy ones (Kish).
+  double EffectiveSamples() const { return squares > 0 ? sum * sum / squares : 0; }
+  // Of one latency.
+  double Variance() const;
+};
+
 struct AccessView {
   std::map<uint64_t, AccessKindView> kinds;              // by a number made of what they say
   std::vector<std::pair<uint32_t, uint64_t>> histogram;  // by the bucket's lowest latency
@@ -74,6 +86,7 @@ struct AccessView {
   uint64_t TlbKnown() const;
   // The latency that `share` (0..1) of the samples with one stay under; nullopt without any.
   std::optional<double> Percentile(double share) const;
+  LatencyMoments Moments() const;
 };
 
 AccessView MakeAccessView(const memagent::v1::SiteTotal& total);

@@ -18,7 +18,8 @@ namespace memagent::viewer {
 
 // Exit codes of the viewer's commands.
 inline constexpr int kExitOk = 0;
-inline constexpr int kExitUsage = 2;  // wrong words on the command line, or unreadable input
+inline constexpr int kExitFailed = 1;  // a condition of --fail-if holds
+inline constexpr int kExitUsage = 2;   // wrong words on the command line, or unreadable input
 
 // Parses `args` (without program and command). Returns the exit code when the command is to end
 // here:

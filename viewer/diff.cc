@@ -2,216 +2,355 @@
 
 #include <algorithm>
 #include <map>
-#include <utility>
+#include <memory>
+#include <optional>
 
 #include "viewer/concat.h"
-#include "viewer/text.h"
-#include "viewer/wording.h"
+#include "viewer/run_measures.h"
+#include "viewer/thread_pairs.h"
 
 namespace memagent::viewer {
 namespace {
 
-using Sites = std::vector<const SiteView*>;
-using SitesByKey = std::map<std::string, Sites>;
+using Measures = std::vector<std::unique_ptr<RunMeasures>>;
 
-// Names are joined by a byte that occurs in none of them.
-std::string StackKey(const SiteView& site) {
-  std::string key = Concat(site.kind, std::string(1, '\0'), site.name);
-  for (const CodeLine& line : site.stack) {
-    const std::string& name = line.function.empty() ? line.module : line.function;
-    Append(key, std::string(1, '\0'), name);
+Measures MeasureAll(const DiffSide& side) {
+  Measures measures;
+  for (const DiffRun& run : side.runs) measures.push_back(std::make_unique<RunMeasures>(*run.view));
+  return measures;
+}
+
+// The sites of several runs of one program, each with its sites in all of them.
+std::vector<SiteRuns> SitesOf(const DiffSide& side) {
+  std::vector<SiteRuns> all;
+  for (size_t run = 0; run < side.runs.size(); ++run) {
+    Sites known;
+    std::map<const SiteView*, size_t> place;
+    for (size_t i = 0; i < all.size(); ++i) {
+      known.push_back(all[i].first());
+      place[known.back()] = i;
+    }
+    for (const SitePair& pair : MatchSites(known, AllSites(*side.runs[run].view))) {
+      if (pair.before == nullptr) {
+        all.emplace_back().runs.resize(run);
+        all.back().runs.push_back(pair.after);
+      } else {
+        all[place[pair.before]].runs.push_back(pair.after);
+      }
+    }
   }
-  return key;
+  return all;
 }
 
-std::string FunctionKey(const SiteView& site) {
-  return Concat(site.kind, std::string(1, '\0'), site.where.function);
+using RunsOfSite = std::map<const SiteView*, const SiteRuns*>;
+
+RunsOfSite RunsByFirst(const std::vector<SiteRuns>& sites) {
+  RunsOfSite result;
+  for (const SiteRuns& site : sites) result[site.first()] = &site;
+  return result;
 }
 
-template <typename KeyOf>
-SitesByKey GroupBy(const Sites& sites, KeyOf key_of) {
-  SitesByKey groups;
-  for (const SiteView* site : sites) groups[key_of(*site)].push_back(site);
-  for (auto& [key, group] : groups) {
-    std::stable_sort(group.begin(), group.end(), [](const SiteView* a, const SiteView* b) {
-      return std::pair(a->where.line, a->where.address) <
-             std::pair(b->where.line, b->where.address);
-    });
+Sites FirstOf(const std::vector<SiteRuns>& sites) {
+  Sites result;
+  for (const SiteRuns& site : sites) result.push_back(site.first());
+  return result;
+}
+
+bool Several(const DiffSide& side) { return side.runs.size() > 1; }
+
+LocatedByThread LocatedOf(const View& view) {
+  LocatedByThread sum;
+  for (const SiteView& site : view.sites) AddLocated(site, sum);
+  return sum;
+}
+
+bool AllHaveLatency(const DiffSide& side) {
+  return std::all_of(side.runs.begin(), side.runs.end(),
+                     [](const DiffRun& run) { return run.view->HasLatency(); });
+}
+
+bool HasTime(const View& view) {
+  const std::optional<SampleWeight> weight = WeightOfSample(view);
+  return weight && weight->unit == "ns";
+}
+
+// The run of the other side that is compared with run `i`.
+size_t PartnerOf(size_t i, size_t others) { return std::min(i, others - 1); }
+
+const SiteView* SiteIn(const SiteRuns& site, size_t run) {
+  return run < site.runs.size() ? site.runs[run] : nullptr;
+}
+
+// One quantity of one site in every run of a side.
+template <typename Method>
+std::vector<Measured> Values(const Measures& measures, size_t others, const SiteRuns& own,
+                             const SiteRuns& other, Method method) {
+  std::vector<Measured> values;
+  for (size_t i = 0; i < measures.size(); ++i) {
+    const SiteInRuns site = {SiteIn(own, i), SiteIn(other, PartnerOf(i, others))};
+    values.push_back((measures[i].get()->*method)(site));
   }
-  return groups;
+  return values;
 }
 
-Sites AllSites(const View& view) {
-  Sites sites;
-  for (const SiteView& site : view.sites) sites.push_back(&site);
-  return sites;
+template <typename Method>
+std::vector<Measured> ValuesOfAll(const Measures& measures, Method method) {
+  std::vector<Measured> values;
+  for (const auto& run : measures) values.push_back((run.get()->*method)());
+  return values;
 }
 
-class Matcher {
+std::vector<Measured> WallTimes(const DiffSide& side) {
+  std::vector<Measured> values;
+  for (const DiffRun& run : side.runs) {
+    values.push_back(MeasuredAmount(static_cast<double>(run.view->wall_nanos), std::nullopt));
+  }
+  return values;
+}
+
+// Samples of the part and of the whole in all runs, as if each had weight 1.
+struct Support {
+  double part = 0;
+  double whole = 0;
+};
+
+Support SupportOf(const std::vector<Measured>& runs) {
+  Support support;
+  for (const Measured& run : runs) {
+    support.part += static_cast<double>(run.part) / run.design_effect;
+    support.whole += static_cast<double>(run.whole) / run.design_effect;
+  }
+  return support;
+}
+
+// A share of the runs can be judged when they have samples, and the site some in one of them.
+bool CanJudgePart(const std::vector<Measured>& before, const std::vector<Measured>& after) {
+  const Support b = SupportOf(before);
+  const Support a = SupportOf(after);
+  return std::min(b.whole, a.whole) >= kWeakSamples && std::max(b.part, a.part) >= kWeakSamples;
+}
+
+// A share of the site's own samples needs them on both sides.
+bool CanJudgeWhole(const std::vector<Measured>& before, const std::vector<Measured>& after) {
+  return std::min(SupportOf(before).whole, SupportOf(after).whole) >= kWeakSamples;
+}
+
+void PairSide(Measures& side, const Measures& others) {
+  for (size_t i = 0; i < side.size(); ++i) {
+    const RunMeasures& other = *others[PartnerOf(i, others.size())];
+    const ThreadPairs pairs(side[i]->view(), other.view());
+    std::map<uint32_t, uint32_t> threads;
+    for (const ThreadPairs::Pair& pair : pairs.pairs()) threads[pair.before] = pair.after;
+    side[i]->PairWith(other, threads);
+  }
+}
+
+class Comparer {
  public:
-  Matcher(const View& before, const View& after)
-      : before_left_(AllSites(before)), after_left_(AllSites(after)) {}
+  Comparer(const DiffSide& before, const DiffSide& after)
+      : before_(before), after_(after), b_(MeasureAll(before)), a_(MeasureAll(after)) {}
 
-  template <typename KeyOf>
-  void Match(KeyOf key_of, MatchedBy how) {
-    SitesByKey after_groups = GroupBy(after_left_, key_of);
-    Sites before_rest;
-    Sites after_rest;
-    for (auto& [key, group] : GroupBy(before_left_, key_of)) {
-      Sites& others = after_groups[key];
-      const size_t pairs = std::min(group.size(), others.size());
-      for (size_t i = 0; i < pairs; ++i) Add(group[i], others[i], how);
-      before_rest.insert(before_rest.end(), group.begin() + static_cast<ptrdiff_t>(pairs),
-                         group.end());
-      others.erase(others.begin(), others.begin() + static_cast<ptrdiff_t>(pairs));
-    }
-    for (auto& [key, group] : after_groups) {
-      after_rest.insert(after_rest.end(), group.begin(), group.end());
-    }
-    before_left_ = std::move(before_rest);
-    after_left_ = std::move(after_rest);
-  }
-
-  std::vector<DiffRow> Finish() {
-    for (const SiteView* site : before_left_) Add(site, nullptr, MatchedBy::kNothing);
-    for (const SiteView* site : after_left_) Add(nullptr, site, MatchedBy::kNothing);
-    return std::move(rows_);
+  Diff Run() {
+    CompareRuns();
+    PairRuns();
+    MatchRows();
+    CountTests();
+    for (DiffRow& row : diff_.rows) Judge(row);
+    JudgeTotals();
+    std::stable_sort(diff_.rows.begin(), diff_.rows.end(), [](const DiffRow& a, const DiffRow& b) {
+      return a.LargerShare() > b.LargerShare();
+    });
+    return std::move(diff_);
   }
 
  private:
-  void Add(const SiteView* before, const SiteView* after, MatchedBy how) {
-    DiffRow row;
-    row.before = before;
-    row.after = after;
-    row.matched_by = how;
-    rows_.push_back(row);
+  void CompareRuns() {
+    const View& reference = before_.first();
+    bool time = true;
+    for (const DiffSide* side : {&before_, &after_}) {
+      for (const DiffRun& run : side->runs) {
+        diff_.comparable.Add(CompareSettings(reference, *run.view));
+        time = time && HasTime(*run.view);
+      }
+    }
+    diff_.same_build = BuildId(reference) == BuildId(after_.first());
+    const Comparability& c = diff_.comparable;
+    diff_.has_latency = c.shares && AllHaveLatency(before_) && AllHaveLatency(after_);
+    diff_.has_remote = c.nodes && (reference.TellsPages() || after_.first().TellsPages());
+    diff_.amount_is_time = time && c.shares && c.times;
+    for (const Measures* side : {&b_, &a_}) {
+      for (const auto& run : *side) diff_.tells_clumping &= run->TellsClumping();
+    }
   }
 
-  Sites before_left_;
-  Sites after_left_;
-  std::vector<DiffRow> rows_;
+  // Each run with one of the other side; where engines differ there is nothing to pair.
+  void PairRuns() {
+    if (!diff_.comparable.shares) return;
+    PairSide(b_, a_);
+    PairSide(a_, b_);
+    if (Several(before_) || Several(after_) || !diff_.has_remote || !diff_.comparable.threads) {
+      return;
+    }
+    pairs_.emplace(before_.first(), after_.first());
+    diff_.threads_moved = pairs_->AnyMoved();
+  }
+
+  void MatchRows() {
+    const std::vector<SiteRuns> befores = SitesOf(before_);
+    const std::vector<SiteRuns> afters = SitesOf(after_);
+    // Apart: both sides may be the same views.
+    const RunsOfSite before_runs = RunsByFirst(befores);
+    const RunsOfSite after_runs = RunsByFirst(afters);
+    for (const SitePair& pair : MatchSites(FirstOf(befores), FirstOf(afters))) {
+      DiffRow& row = diff_.rows.emplace_back();
+      if (pair.before != nullptr) row.before = *before_runs.at(pair.before);
+      if (pair.after != nullptr) row.after = *after_runs.at(pair.after);
+      row.matched_by = pair.how;
+      row.moved = pair.moved;
+      CountRow(row);
+    }
+  }
+
+  void CountRow(const DiffRow& row) {
+    MatchCount& count = diff_.matched[static_cast<size_t>(row.matched_by)];
+    ++count.sites;
+    count.samples_before += row.before.Samples();
+    count.samples_after += row.after.Samples();
+    diff_.moved_lines += row.moved ? 1 : 0;
+    diff_.added += row.before.first() == nullptr ? 1 : 0;
+    diff_.gone += row.after.first() == nullptr ? 1 : 0;
+  }
+
+  template <typename Method>
+  std::vector<Measured> Before(const DiffRow& row, Method method) const {
+    return Values(b_, a_.size(), row.before, row.after, method);
+  }
+  template <typename Method>
+  std::vector<Measured> After(const DiffRow& row, Method method) const {
+    return Values(a_, b_.size(), row.after, row.before, method);
+  }
+
+  bool JudgesCost(const DiffRow& row) const {
+    return diff_.comparable.shares && CanJudgePart(Before(row, &RunMeasures::PlainShare),
+                                                   After(row, &RunMeasures::PlainShare));
+  }
+
+  bool JudgesRemote(const DiffRow& row) const {
+    return diff_.has_remote && diff_.comparable.shares &&
+           CanJudgeWhole(Before(row, &RunMeasures::PlainRemote),
+                         After(row, &RunMeasures::PlainRemote));
+  }
+
+  void CountTests() {
+    size_t tests = 0;
+    for (const DiffRow& row : diff_.rows) tests += JudgesCost(row) + JudgesRemote(row);
+    diff_.tests = std::max<size_t>(1, tests + (diff_.has_remote ? 1 : 0));
+  }
+
+  template <typename Method>
+  Change ChangeOf(const DiffRow& row, Method method, double placement = 0) const {
+    return MakeChange(Before(row, method), After(row, method),
+                      {static_cast<double>(diff_.tests), placement});
+  }
+
+  double PlacementOf(const DiffRow& row) const {
+    if (!pairs_ || row.before.first() == nullptr || row.after.first() == nullptr) return 0;
+    LocatedByThread before;
+    LocatedByThread after;
+    AddLocated(*row.before.first(), before);
+    AddLocated(*row.after.first(), after);
+    return pairs_->PlacementDeviation(before, after);
+  }
+
+  void Judge(DiffRow& row) {
+    row.share = ChangeOf(row, &RunMeasures::ShareOfSamples);
+    row.amount = ChangeOf(row, &RunMeasures::Amount);
+    if (diff_.has_latency) {
+      row.latency_share = ChangeOf(row, &RunMeasures::ShareOfLatency);
+      row.latency = ChangeOf(row, &RunMeasures::Latency);
+    }
+    if (diff_.has_remote) row.remote = ChangeOf(row, &RunMeasures::Remote, PlacementOf(row));
+    if (!diff_.comparable.shares) {
+      row.verdict = row.remote_verdict = row.cost_verdict = Verdict::kNotComparable;
+      return;
+    }
+    const bool judges_cost = JudgesCost(row);
+    if (judges_cost) row.cost_verdict = CostVerdict(row);
+    if (JudgesRemote(row)) row.remote_verdict = JudgeRemote(row.remote);
+    row.verdict = Together(row.remote_verdict, row.cost_verdict);
+    if (!judges_cost) return;
+    if (row.before.first() == nullptr) row.verdict = Verdict::kNew;
+    if (row.after.first() == nullptr) row.verdict = Verdict::kGone;
+  }
+
+  // Where times of the runs don't compare, the share alone has to do.
+  Verdict CostVerdict(const DiffRow& row) const {
+    if (!diff_.comparable.times) return JudgeShare(diff_.CostOf(row));
+    if (!diff_.has_latency) return JudgeCost(row.share, row.amount);
+    return JudgeCost(row.latency_share, ChangeOf(row, &RunMeasures::SumOfLatency));
+  }
+
+  void JudgeTotals() {
+    const ChangeTerms alone;
+    diff_.wall = MakeChange(WallTimes(before_), WallTimes(after_), alone);
+    diff_.wall_verdict = JudgeAmount(diff_.wall);
+    diff_.amount = MakeChange(ValuesOfAll(b_, &RunMeasures::AmountOfAll),
+                              ValuesOfAll(a_, &RunMeasures::AmountOfAll), alone);
+    if (diff_.has_latency && diff_.comparable.times) {
+      diff_.latency = MakeChange(ValuesOfAll(b_, &RunMeasures::LatencyOfAll),
+                                 ValuesOfAll(a_, &RunMeasures::LatencyOfAll), alone);
+      diff_.latency_verdict = JudgeAmount(diff_.latency);
+    }
+    if (!diff_.has_remote) return;
+    double placement = 0;
+    if (pairs_) {
+      placement = pairs_->PlacementDeviation(LocatedOf(before_.first()), LocatedOf(after_.first()));
+    }
+    const std::vector<Measured> before = ValuesOfAll(b_, &RunMeasures::RemoteOfAll);
+    const std::vector<Measured> after = ValuesOfAll(a_, &RunMeasures::RemoteOfAll);
+    diff_.remote = MakeChange(before, after, {static_cast<double>(diff_.tests), placement});
+    if (CanJudgeWhole(before, after)) diff_.remote_verdict = JudgeRemote(diff_.remote);
+  }
+
+  const DiffSide& before_;
+  const DiffSide& after_;
+  Measures b_;
+  Measures a_;
+  std::optional<ThreadPairs> pairs_;
+  Diff diff_;
 };
 
-// What the samples of the two runs weigh against each other.
-TwoTotals Weights(const View& before, const View& after) {
-  const std::optional<SampleWeight> a = WeightOfSample(before);
-  const std::optional<SampleWeight> b = WeightOfSample(after);
-  TwoTotals totals;
-  totals.design_effect_before = before.design_effect;
-  totals.design_effect_after = after.design_effect;
-  if (a && b && a->unit == b->unit) {
-    totals.weight_before = a->amount;
-    totals.weight_after = b->amount;
-  }
-  return totals;
+}  // namespace
+
+const SiteView* SiteRuns::first() const {
+  const auto found =
+      std::find_if(runs.begin(), runs.end(), [](const SiteView* site) { return site != nullptr; });
+  return found == runs.end() ? nullptr : *found;
 }
 
-void JudgeRow(DiffRow& row, uint64_t whole_before, uint64_t whole_after) {
-  row.samples.design_effect_before = row.remote.design_effect_before =
-      row.totals.design_effect_before;
-  row.samples.design_effect_after = row.remote.design_effect_after = row.totals.design_effect_after;
-  row.samples.whole_before = whole_before;
-  row.samples.whole_after = whole_after;
-  if (row.before != nullptr) {
-    row.samples.part_before = row.before->samples;
-    row.remote.part_before = row.before->remote_samples;
-    row.remote.whole_before = row.before->located_samples;
-  }
-  if (row.after != nullptr) {
-    row.samples.part_after = row.after->samples;
-    row.remote.part_after = row.after->remote_samples;
-    row.remote.whole_after = row.after->located_samples;
-  }
-  row.totals.samples_before = row.samples.part_before;
-  row.totals.samples_after = row.samples.part_after;
-  row.verdict = JudgeChange(row.samples, row.totals);
-  if (row.verdict == Verdict::kNotEnoughSamples) return;
-  if (row.before == nullptr) row.verdict = Verdict::kNew;
-  if (row.after == nullptr) row.verdict = Verdict::kGone;
-}
-
-void Count(Diff& diff, const DiffRow& row) {
-  if (row.before == nullptr) ++diff.added;
-  if (row.after == nullptr) ++diff.gone;
-  if (row.before == nullptr || row.after == nullptr) return;
-  diff.matched_samples_before += row.before->samples;
-  diff.matched_samples_after += row.after->samples;
-  ++(row.matched_by == MatchedBy::kCallStack ? diff.matched_by_stack : diff.matched_by_function);
-}
-
-std::string PeriodWord(const View& view) {
-  if (!view.engine_record) return "none";
-  return Concat(GroupedCount(view.engine_record->period()), " ", view.engine_record->period_unit());
-}
-
-std::string SamplingWord(const View& view) {
-  return view.IsSampled() ? HumanBytes(view.profile.economy.largest_sample_bytes()) : "none";
-}
-
-std::string Arguments(const View& view) {
-  std::string text;
-  const auto& arguments = view.profile.header.process().arguments();
-  for (int i = 1; i < arguments.size(); ++i) Append(text, i > 1 ? " " : "", arguments.Get(i));
-  return text;
-}
-
-std::string BuildId(const View& view) {
-  const std::string& executable = view.profile.header.process().executable();
-  for (const auto& module : view.profile.modules) {
-    if (view.profile.Text(module.path()) == executable) return module.build_id();
+std::string SiteRuns::Id() const {
+  if (first() == nullptr) return "";
+  for (size_t i = 0; i < runs.size(); ++i) {
+    if (runs[i] != nullptr) return i == 0 ? runs[i]->id : Concat(runs[i]->id, "/", i + 1);
   }
   return "";
 }
 
-std::vector<std::string> Differences(const View& a, const View& b) {
-  std::vector<std::string> result;
-  const auto compare = [&](std::string_view what, const std::string& x, const std::string& y) {
-    if (x != y) result.push_back(Concat(what, " (", x, " / ", y, ")"));
-  };
-  const auto& first = a.profile.header;
-  const auto& second = b.profile.header;
-  compare("engine", a.engine, b.engine);
-  compare("period", PeriodWord(a), PeriodWord(b));
-  compare("sampling of blocks", SamplingWord(a), SamplingWord(b));
-  compare("number of nodes", Concat(a.node_count), Concat(b.node_count));
-  compare("CPU model", first.machine().cpu_model(), second.machine().cpu_model());
-  compare("program", std::string(BaseName(first.process().executable())),
-          std::string(BaseName(second.process().executable())));
-  compare("arguments", Arguments(a), Arguments(b));
-  return result;
+uint64_t SiteRuns::Samples() const {
+  uint64_t sum = 0;
+  for (const SiteView* site : runs) {
+    if (site != nullptr && __builtin_add_overflow(sum, site->samples, &sum)) return UINT64_MAX;
+  }
+  return sum;
 }
-
-}  // namespace
 
 double DiffRow::LargerShare() const {
-  return std::max(Share(samples.part_before, samples.whole_before),
-                  Share(samples.part_after, samples.whole_after));
+  return std::max({share.before.value_or(0), share.after.value_or(0),
+                   latency_share.before.value_or(0), latency_share.after.value_or(0)});
 }
 
-std::optional<SampleWeight> WeightOfSample(const View& view) {
-  if (!view.engine_record || view.engine_record->period() == 0) return std::nullopt;
-  return SampleWeight{static_cast<double>(view.engine_record->period()),
-                      view.engine_record->period_unit()};
-}
-
-Diff Compare(const View& before, const View& after) {
-  Matcher matcher(before, after);
-  matcher.Match(StackKey, MatchedBy::kCallStack);
-  matcher.Match(FunctionKey, MatchedBy::kFunction);
-  Diff diff;
-  diff.rows = matcher.Finish();
-  const TwoTotals weights = Weights(before, after);
-  for (DiffRow& row : diff.rows) {
-    row.totals = weights;
-    JudgeRow(row, before.tally.MemorySamples(), after.tally.MemorySamples());
-    Count(diff, row);
-  }
-  std::stable_sort(diff.rows.begin(), diff.rows.end(), [](const DiffRow& a, const DiffRow& b) {
-    return a.LargerShare() > b.LargerShare();
-  });
-  diff.differences = Differences(before, after);
-  diff.same_build = BuildId(before) == BuildId(after);
-  return diff;
+Diff Compare(const DiffSide& before, const DiffSide& after) {
+  return Comparer(before, after).Run();
 }
 
 }  // namespace memagent::viewer

@@ -1,58 +1,101 @@
-// Compares two views site by site.
+// Compares runs before and after a change, site by site. One run on each side, or several.
 #ifndef MEMAGENT_VIEWER_DIFF_H_
 #define MEMAGENT_VIEWER_DIFF_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "viewer/statistics.h"
+#include "viewer/change.h"
+#include "viewer/comparable.h"
+#include "viewer/site_match.h"
+#include "viewer/verdict.h"
 #include "viewer/view.h"
 
 namespace memagent::viewer {
 
-// How the two sides of a row were found to be the same site.
-enum class MatchedBy { kCallStack, kFunction, kNothing };
+struct DiffRun {
+  const View* view = nullptr;
+  std::string path;
+};
+
+// The runs before, or those after; at least one. Views must outlive what is made of them.
+struct DiffSide {
+  std::vector<DiffRun> runs;
+
+  DiffSide() = default;
+  DiffSide(const View& view, std::string path) { Add(view, std::move(path)); }
+  void Add(const View& view, std::string path) { runs.push_back({&view, std::move(path)}); }
+  const View& first() const { return *runs.front().view; }
+};
+
+// One site in the runs of a side, in their order; null where a run does not have it.
+struct SiteRuns {
+  std::vector<const SiteView*> runs;
+
+  // In the first run that has it; null when none does.
+  const SiteView* first() const;
+  // "S1"; of a site that the first file does not have "S4/2", of the second. "" without a site.
+  std::string Id() const;
+  uint64_t Samples() const;
+};
 
 struct DiffRow {
-  const SiteView* before = nullptr;  // null: new
-  const SiteView* after = nullptr;   // null: gone
+  SiteRuns before;  // all null: new
+  SiteRuns after;   // all null: gone
   MatchedBy matched_by = MatchedBy::kNothing;
-  TwoShares samples;  // of each run's memory samples
-  TwoShares remote;   // of the site's located samples
-  TwoTotals totals;   // weighted with WeightOfSample(); with 1 when the runs' units differ
+  bool moved = false;
+  Change share;          // of memory samples
+  Change latency_share;  // of sampled latency, where hardware tells latencies
+  Change latency;        // mean, in cycles
+  Change remote;         // of the site's located samples
+  Change amount;         // samples times period; samples when there is none
+  Verdict remote_verdict = Verdict::kNotEnoughSamples;
+  Verdict cost_verdict = Verdict::kNotEnoughSamples;  // of time, or of latency
   Verdict verdict = Verdict::kNotEnoughSamples;
 
-  const SiteView& any() const { return before != nullptr ? *before : *after; }
+  const SiteView& any() const { return *(before.first() != nullptr ? before : after).first(); }
   double LargerShare() const;
+};
+
+struct MatchCount {
+  size_t sites = 0;
+  uint64_t samples_before = 0;  // in all runs
+  uint64_t samples_after = 0;
 };
 
 struct Diff {
   std::vector<DiffRow> rows;  // largest share in either run first
-  // Why the runs can't be compared as they are, a phrase each; empty when they can.
-  std::vector<std::string> differences;
-  bool same_build = true;  // of the executable, as far as build-ids tell
-  uint64_t matched_samples_before = 0;
-  uint64_t matched_samples_after = 0;
-  size_t matched_by_stack = 0;
-  size_t matched_by_function = 0;
+  Comparability comparable;
+  bool same_build = true;  // of the executables, as far as build-ids tell
+  bool has_latency = false;
+  bool has_remote = false;  // nodes can be compared, and there are several
+  bool amount_is_time = false;
+  bool tells_clumping = true;  // every run keeps single samples
+  bool threads_moved = false;  // one run each: the system had put threads on other nodes
+  std::array<MatchCount, kMatchedByCount> matched;  // by MatchedBy
+  size_t moved_lines = 0;                           // of the matched sites
   size_t added = 0;
   size_t gone = 0;
+  Change wall;    // nanoseconds
+  Change amount;  // all memory samples times period
+  Change latency;
+  Change remote;
+  Verdict wall_verdict = Verdict::kNotEnoughSamples;
+  Verdict latency_verdict = Verdict::kNotEnoughSamples;
+  Verdict remote_verdict = Verdict::kNotEnoughSamples;
+  size_t tests = 1;  // how many changes are judged together
+
+  // What the share and the verdict of a row's cost are of.
+  const Change& CostOf(const DiffRow& row) const {
+    return has_latency ? row.latency_share : row.share;
+  }
 };
 
-// Sites are matched by the function names of their whole call stack (lines may move between
-// builds), several with the same names in the order of their code; what is left by allocating
-// function and kind. The result points into the views.
-Diff Compare(const View& before, const View& after);
-
-// What one sample stands for, in the engine's period unit; nothing without an engine.
-struct SampleWeight {
-  double amount = 1;
-  std::string unit;  // "ns": of CPU time
-};
-std::optional<SampleWeight> WeightOfSample(const View& view);
+Diff Compare(const DiffSide& before, const DiffSide& after);
 
 }  // namespace memagent::viewer
 

@@ -1,11 +1,13 @@
 #include "viewer/diff_text.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 #include <vector>
 
+#include "viewer/change_text.h"
 #include "viewer/concat.h"
+#include "viewer/diff_notes.h"
+#include "viewer/run_measures.h"
 #include "viewer/table.h"
 #include "viewer/text.h"
 #include "viewer/wording.h"
@@ -16,53 +18,75 @@ namespace {
 constexpr size_t kMostRows = 10;
 
 Cell Text(std::string text) { return {std::move(text), "", false, {}}; }
+Cell Text(std::string_view text) { return Text(std::string(text)); }
 
-TwoShares RemoteShares(const DiffSide& before, const DiffSide& after) {
-  return {before.view.remote_samples, before.view.located_samples, after.view.remote_samples,
-          after.view.located_samples, before.view.design_effect,   after.view.design_effect};
+Column Fitting(std::string header, Align align, int drop_order = 0) {
+  return {std::move(header), align, drop_order, false, 0, 0};
+}
+
+// The samples of a row in every run, as parts of the run's memory samples.
+Change SumOfRows(const std::vector<const DiffRow*>& rows, const DiffSide& before,
+                 const DiffSide& after) {
+  const auto shares = [&rows](const DiffSide& side, bool is_before) {
+    std::vector<Measured> result;
+    for (size_t i = 0; i < side.runs.size(); ++i) {
+      const View& view = *side.runs[i].view;
+      uint64_t samples = 0;
+      for (const DiffRow* row : rows) {
+        const std::vector<const SiteView*>& runs = (is_before ? row->before : row->after).runs;
+        if (i < runs.size() && runs[i] != nullptr) samples += runs[i]->samples;
+      }
+      result.push_back(MeasuredShare(samples, view.tally.MemorySamples(), view.design_effect));
+    }
+    return result;
+  };
+  return MakeChange(shares(before, true), shares(after, false));
+}
+
+Change Unattributed(const DiffSide& before, const DiffSide& after) {
+  const auto shares = [](const DiffSide& side) {
+    std::vector<Measured> result;
+    for (const DiffRun& run : side.runs) {
+      const Tally& tally = run.view->tally;
+      result.push_back(MeasuredShare(tally.UnattributedMemory(), tally.MemorySamples(),
+                                     run.view->design_effect));
+    }
+    return result;
+  };
+  return MakeChange(shares(before), shares(after));
 }
 
 class DiffReport {
  public:
   DiffReport(const Diff& diff, const DiffSide& before, const DiffSide& after,
              const Terminal& terminal)
-      : diff_(diff),
-        before_(before),
-        after_(after),
-        terminal_(terminal),
-        remote_(before.view.HasRemote() || after.view.HasRemote()) {}
+      : diff_(diff), before_(before), after_(after), terminal_(terminal) {}
 
   std::string Run(bool all) {
-    return Concat(Header(), "\n", Totals(), "\n", Sites(all), Matching(all));
+    const std::string sites = Sites(all);  // finds out which columns are left out
+    const std::string notes = DiffNotes(diff_, before_, after_, !all, left_out_, terminal_);
+    return Concat(Header(), "\n", Totals(), "\n", sites, terminal_.Paint(notes, Ink::kDim));
   }
 
  private:
-  std::string Sign(double value) const {
-    return std::string(value < 0 ? terminal_.glyphs().minus : "+");
-  }
-
-  // "−65.3 ±1.2": percentage points.
-  std::string Change(const TwoShares& shares) const {
-    if (shares.whole_before == 0 || shares.whole_after == 0) return "-";
-    const double change = Share(shares.part_after, shares.whole_after) -
-                          Share(shares.part_before, shares.whole_before);
-    const Interval interval = DifferenceInterval(shares);
-    const double half = std::max(change - interval.low, interval.high - change);
-    return Concat(Sign(change), Fixed(std::fabs(change) * 100, 1), " ",
-                  terminal_.glyphs().plus_minus, Fixed(half * 100, 1));
-  }
-
   std::string Side(std::string_view word, const DiffSide& side) const {
-    const std::vector<std::string> items = {
-        Concat(terminal_.Safe(side.path), ","), Concat(HumanDuration(side.view.wall_nanos), ","),
-        Concat(Plural(side.view.tally.MemorySamples(), "memory sample"), ","),
-        Concat(side.view.engine, " engine")};
-    return Concat(PadRight(word, 8), WrapItems(items, terminal_.width, 8), "\n");
+    std::string text;
+    for (const DiffRun& run : side.runs) {
+      const View& view = *run.view;
+      const std::vector<std::string> items = {
+          Concat(terminal_.Safe(run.path), ","), Concat(HumanDuration(view.wall_nanos), ","),
+          Concat(Plural(view.tally.MemorySamples(), "memory sample"), ","),
+          Concat(view.engine, " engine")};
+      Append(text, PadRight(text.empty() ? word : "", 8), WrapItems(items, terminal_.width, 8),
+             "\n");
+    }
+    return text;
   }
 
   std::string Header() const {
     std::string text = Concat(Side("before", before_), Side("after", after_));
-    if (diff_.differences.empty()) {
+    const Comparability& comparable = diff_.comparable;
+    if (comparable.AreComparable()) {
       const std::string_view build = diff_.same_build ? "the same build" : "another build";
       return text +
              Wrap(Concat("Comparable: same program and arguments, engine, period and "
@@ -72,255 +96,191 @@ class DiffReport {
              "\n";
     }
     std::string differences = "Not comparable as they are, these differ:";
-    for (const std::string& difference : diff_.differences) {
+    for (const std::string& difference : comparable.differences) {
       Append(differences, " ", terminal_.Safe(difference), ";");
     }
     differences.back() = '.';
+    for (const std::string& sentence : comparable.left_out) Append(differences, " ", sentence);
     return text + terminal_.Paint(Wrap(differences, terminal_.width, 0), Ink::kAlarm) + "\n";
   }
 
-  void AddTotal(Table& table, std::string_view name, double before, double after,
-                std::string before_text, std::string after_text) const {
-    std::string change = "-";
-    if (before > 0) {
-      const double part = after / before - 1;
-      change = Concat(Sign(part), Fixed(std::fabs(part) * 100, 1), " %");
-    }
-    table.AddRow({Text(std::string(name)), Text(std::move(before_text)),
-                  Text(std::move(after_text)), Text(std::move(change)),
-                  Text("one run each: no interval")});
+  // --- the table of totals ---
+
+  std::string Judgement(const Change& change, Verdict verdict) const {
+    if (change.HasInterval()) return std::string(VerdictWord(verdict));
+    return before_.runs.size() + after_.runs.size() == 2 ? "one run each: no interval" : "";
+  }
+
+  template <typename TextOf>
+  void AddTotal(Table& table, std::string_view name, const Change& change, TextOf text_of,
+                Verdict verdict) const {
+    const std::string relative = RelativeText(change, terminal_);
+    table.AddRow({Text(name), Text(text_of(change.before.value_or(0))),
+                  Text(text_of(change.after.value_or(0))),
+                  Text(relative == "-" ? relative : Concat(relative, " %")),
+                  Text(Judgement(change, verdict))});
   }
 
   std::string Totals() const {
     Table table({{"", Align::kLeft, 0, true, 24, 24},
-                 {"BEFORE", Align::kRight, 0, false, 0, 0},
-                 {"AFTER", Align::kRight, 0, false, 0, 0},
-                 {"CHANGE", Align::kRight, 0, false, 0, 0},
-                 {"", Align::kLeft, 0, false, 0, 0}});
-    const View& a = before_.view;
-    const View& b = after_.view;
-    AddTotal(table, "wall time", static_cast<double>(a.wall_nanos),
-             static_cast<double>(b.wall_nanos), HumanDuration(a.wall_nanos),
-             HumanDuration(b.wall_nanos));
-    AddMemoryTime(table);
-    if (remote_) AddRemote(table);
+                 Fitting("BEFORE", Align::kRight),
+                 Fitting("AFTER", Align::kRight),
+                 Fitting("CHANGE", Align::kRight),
+                 Fitting("", Align::kLeft)});
+    if (diff_.comparable.times) {
+      AddTotal(table, "wall time", diff_.wall, DurationText, diff_.wall_verdict);
+    }
+    if (diff_.comparable.shares) AddSampled(table);
     return table.Render(terminal_);
   }
 
-  // Whether samples of both runs can be told as CPU time.
-  bool HasTime() const {
-    const std::optional<SampleWeight> a = WeightOfSample(before_.view);
-    const std::optional<SampleWeight> b = WeightOfSample(after_.view);
-    return a && b && a->unit == "ns" && b->unit == "ns";
-  }
-
-  static std::string TimeOf(double weight, uint64_t samples) {
-    constexpr double kMostNanos = 9e18;  // a damaged file may say anything; 2^63 is 9.2e18
-    const double nanos = std::min(weight * static_cast<double>(samples), kMostNanos);
-    return HumanDuration(static_cast<uint64_t>(nanos));
-  }
-
-  void AddMemoryTime(Table& table) const {
-    const uint64_t x = before_.view.tally.MemorySamples();
-    const uint64_t y = after_.view.tally.MemorySamples();
-    if (!HasTime()) {
-      return AddTotal(table, "memory samples", static_cast<double>(x), static_cast<double>(y),
-                      GroupedCount(x), GroupedCount(y));
+  void AddSampled(Table& table) const {
+    const Verdict verdict = JudgeAmount(diff_.amount);
+    if (diff_.amount_is_time) {
+      AddTotal(table, "sampled memory time", diff_.amount, DurationText, verdict);
+    } else {
+      const auto count = [this](double samples) {
+        const double weight = WeightOfSample(before_.first()).value_or(SampleWeight()).amount;
+        return CyclesText(samples / weight);
+      };
+      AddTotal(table, "memory samples", diff_.amount, count, verdict);
     }
-    const double a = WeightOfSample(before_.view)->amount;
-    const double b = WeightOfSample(after_.view)->amount;
-    AddTotal(table, "sampled memory time", a * static_cast<double>(x), b * static_cast<double>(y),
-             TimeOf(a, x), TimeOf(b, y));
+    if (diff_.has_latency && diff_.comparable.times) {
+      AddTotal(
+          table, "mean latency in cycles", diff_.latency,
+          [](double cycles) { return CyclesText(cycles); }, diff_.latency_verdict);
+    }
+    if (!diff_.has_remote) return;
+    const auto share = [](const std::optional<double>& value) {
+      return value ? Percent(*value) : "-";
+    };
+    table.AddRow({Text(std::string_view("remote share")), Text(share(diff_.remote.before)),
+                  Text(share(diff_.remote.after)),
+                  Text(Concat(PointsText(diff_.remote, terminal_), " pts")),
+                  Text(VerdictWord(diff_.remote_verdict))});
   }
 
-  void AddRemote(Table& table) const {
-    const TwoShares shares = RemoteShares(before_, after_);
-    table.AddRow({Text("remote share"),
-                  Text(Percent(Share(shares.part_before, shares.whole_before))),
-                  Text(Percent(Share(shares.part_after, shares.whole_after))),
-                  Text(Concat(Change(shares), " pts")),
-                  Text(std::string(VerdictWord(JudgeChange(shares))))});
-  }
+  // --- the table of sites ---
 
-  std::vector<Column> SiteColumns() const {
-    std::vector<Column> columns = {{"ID", Align::kLeft, 0, false, 0, 0},
-                                   {"SITE", Align::kLeft, 0, true, 20, 0},
-                                   {"BEFORE", Align::kRight, 0, false, 0, 0},
-                                   {"AFTER", Align::kRight, 0, false, 0, 0},
-                                   {"CHANGE pts", Align::kRight, 0, false, 0, 0}};
+  bool HasShares() const { return diff_.comparable.shares; }
+  bool HasRemote() const { return diff_.has_remote && HasShares(); }
+  bool HasTime() const { return diff_.amount_is_time && !diff_.has_latency; }
+  bool HasCycles() const { return diff_.has_latency && diff_.comparable.times; }
+
+  // The numbers before what is most worth its room are left out first.
+  std::vector<Column> Columns() const {
+    const std::string_view to = terminal_.glyphs().becomes;
+    const std::string cost = diff_.has_latency ? "LATENCY" : "SHARE";
+    std::vector<Column> columns = {Fitting("ID", Align::kLeft),
+                                   {"SITE", Align::kLeft, 0, true, 16, 0}};
+    const auto add = [&columns](std::string header, int drop_order) {
+      columns.push_back(Fitting(std::move(header), Align::kRight, drop_order));
+    };
+    if (HasShares()) {
+      add(Concat(cost, " ", to), 3);
+      add(Concat(cost, " pts"), 0);
+    }
     if (HasTime()) {
-      columns.push_back(
-          {Concat("TIME ", terminal_.glyphs().becomes), Align::kRight, 2, false, 0, 0});
+      add(Concat("TIME ", to), 5);
+      add("TIME %", 4);
     }
-    if (remote_) {
-      columns.push_back(
-          {Concat("REMOTE ", terminal_.glyphs().becomes), Align::kRight, 1, false, 0, 0});
+    if (HasCycles()) {
+      add(Concat("CYCLES ", to), 4);
+      add("CYCLES %", 5);
     }
-    columns.push_back({"VERDICT", Align::kLeft, 0, false, 0, 0});
+    if (HasRemote()) {
+      add(Concat("REMOTE ", to), 2);
+      add("REMOTE pts", 0);
+    }
+    if (diff_.has_remote) add(Concat("PAGES ", to), HasShares() ? 6 : 0);
+    if (HasShares()) columns.push_back(Fitting("VERDICT", Align::kLeft));
     return columns;
   }
 
-  static std::string ShareOf(const SiteView* site, uint64_t part, uint64_t whole) {
-    return site == nullptr ? "-" : Percent(Share(part, whole));
-  }
-
-  std::string RemoteOf(const SiteView* site) const {
-    if (site == nullptr || site->located_samples == 0) return "-";
-    return Percent(Share(site->remote_samples, site->located_samples));
+  // "-" on the side that does not have the site, rather than 0.
+  static Change Shown(Change change, const DiffRow& row) {
+    if (row.before.first() == nullptr) change.before.reset();
+    if (row.after.first() == nullptr) change.after.reset();
+    return change;
   }
 
   void AddSite(Table& table, const DiffRow& row) const {
     const SiteView& site = row.any();
-    const TwoShares& s = row.samples;
-    const std::string id = row.before == nullptr ? Concat("(", site.id, ")") : row.before->id;
+    const std::string id =
+        row.before.first() == nullptr ? Concat("(", row.after.Id(), ")") : row.before.Id();
     std::vector<Cell> cells = {
-        Text(id),
-        {SiteName(site, terminal_), SiteLocation(site, terminal_), false, {}},
-        Text(ShareOf(row.before, s.part_before, s.whole_before)),
-        Text(ShareOf(row.after, s.part_after, s.whole_after)),
-        Text(Change(s))};
+        Text(id), {SiteName(site, terminal_), SiteLocation(site, terminal_), false, {}}};
+    if (HasShares()) {
+      cells.push_back(Text(SharesText(Shown(diff_.CostOf(row), row), terminal_)));
+      cells.push_back(Text(PointsText(diff_.CostOf(row), terminal_)));
+    }
     if (HasTime()) {
-      cells.push_back(Text(Concat(TimeOf(row.totals.weight_before, s.part_before), " ",
-                                  terminal_.glyphs().becomes, " ",
-                                  TimeOf(row.totals.weight_after, s.part_after))));
+      cells.push_back(Text(DurationsText(Shown(row.amount, row), terminal_)));
+      cells.push_back(Text(RelativeText(row.amount, terminal_)));
     }
-    if (remote_) {
-      cells.push_back(Text(
-          Concat(RemoteOf(row.before), " ", terminal_.glyphs().becomes, " ", RemoteOf(row.after))));
+    if (HasCycles()) {
+      cells.push_back(Text(CyclesText(row.latency, terminal_)));
+      cells.push_back(Text(RelativeText(row.latency, terminal_)));
     }
-    cells.push_back(Text(std::string(VerdictWord(row.verdict))));
+    if (HasRemote()) {
+      cells.push_back(Text(SharesText(row.remote, terminal_)));
+      cells.push_back(Text(PointsText(row.remote, terminal_)));
+    }
+    if (diff_.has_remote) cells.push_back(Text(PagesText(row.before, row.after, terminal_)));
+    if (HasShares()) cells.push_back(Text(VerdictWord(row.verdict)));
     const bool weak = row.verdict == Verdict::kNotEnoughSamples;
     table.AddRow(std::move(cells), weak ? Ink::kDim : Ink::kPlain);
   }
 
-  void AddSum(Table& table, std::string name, const TwoShares& s) const {
-    std::vector<Cell> cells = {Text(""), Text(std::move(name)),
-                               Text(Percent(Share(s.part_before, s.whole_before))),
-                               Text(Percent(Share(s.part_after, s.whole_after))), Text(Change(s))};
-    if (HasTime()) cells.push_back(Text(""));
-    if (remote_) cells.push_back(Text(""));
+  // Sums have shares of samples, which next to shares of latency would say something else.
+  void AddSum(Table& table, std::string name, const Change& share) const {
+    std::vector<Cell> cells = {Text(std::string()), Text(std::move(name))};
+    if (HasShares() && !diff_.has_latency) {
+      cells.push_back(Text(SharesText(share, terminal_)));
+      cells.push_back(Text(PointsText(share, terminal_)));
+    }
     table.AddRow(std::move(cells));
   }
 
-  std::string Sites(bool all) const {
-    Table table(SiteColumns());
-    TwoShares rest = {0,
-                      before_.view.tally.MemorySamples(),
-                      0,
-                      after_.view.tally.MemorySamples(),
-                      before_.view.design_effect,
-                      after_.view.design_effect};
+  std::string Sites(bool all) {
+    Table table(Columns());
+    std::vector<const DiffRow*> hidden;
+    std::vector<std::string> touches;
     size_t shown = 0;
-    size_t hidden = 0;
     for (const DiffRow& row : diff_.rows) {
       const bool judged = row.verdict != Verdict::kNotEnoughSamples;
-      if (all || (judged && shown < kMostRows)) {
-        AddSite(table, row);
-        ++shown;
+      if (!all && (!judged || shown == kMostRows)) {
+        hidden.push_back(&row);
         continue;
       }
-      ++hidden;
-      rest.part_before += row.samples.part_before;
-      rest.part_after += row.samples.part_after;
+      ++shown;
+      AddSite(table, row);
+      std::string touch = judged ? FirstTouchText(row, terminal_) : "";
+      if (!touch.empty()) touches.push_back(std::move(touch));
     }
-    if (hidden > 0) AddSum(table, Plural(hidden, "other site"), rest);
-    rest.part_before = before_.view.tally.UnattributedMemory();
-    rest.part_after = after_.view.tally.UnattributedMemory();
-    AddSum(table, "not attributed", rest);
-    return table.Render(terminal_);
-  }
-
-  std::string Matching(bool all) const {
-    std::string text = Concat(
-        "Shares of each run's memory samples; ", terminal_.glyphs().plus_minus,
-        " is the 95 % interval of the change. Better and worse: both the share and the samples "
-        "themselves changed that way, by more than chance. Matched ",
-        Percent(Share(diff_.matched_samples_before, before_.view.tally.attributed)), " and ",
-        Percent(Share(diff_.matched_samples_after, after_.view.tally.attributed)),
-        " of the attributed samples: ", Plural(diff_.matched_by_stack, "site"), " by call stack, ",
-        diff_.matched_by_function, " by function; ", diff_.added, " new, ", diff_.gone, " gone.");
-    if (!all) text += " All sites: --all.";
-    return terminal_.Paint(Wrap(text, terminal_.width, 0), Ink::kDim) + "\n";
+    if (!hidden.empty()) {
+      AddSum(table, Plural(hidden.size(), "other site"), SumOfRows(hidden, before_, after_));
+    }
+    AddSum(table, "not attributed", Unattributed(before_, after_));
+    left_out_ = table.LeftOut(terminal_);
+    std::string text = table.Render(terminal_);
+    if (!touches.empty()) text += "\n";
+    for (const std::string& touch : touches) Append(text, Wrap(touch, terminal_.width, 0), "\n");
+    return touches.empty() ? text : text + "\n";
   }
 
   const Diff& diff_;
   const DiffSide& before_;
   const DiffSide& after_;
   const Terminal& terminal_;
-  bool remote_;
+  std::vector<std::string> left_out_;  // columns, at this width
 };
-
-Json SharesJson(const TwoShares& shares) {
-  const Interval interval = DifferenceInterval(shares);
-  const double before = Share(shares.part_before, shares.whole_before);
-  const double after = Share(shares.part_after, shares.whole_after);
-  return {{"before", shares.whole_before == 0 ? Json(nullptr) : Json(before)},
-          {"after", shares.whole_after == 0 ? Json(nullptr) : Json(after)},
-          {"change", after - before},
-          {"change_interval", Json::array({interval.low, interval.high})},
-          {"samples_before", shares.part_before},
-          {"samples_after", shares.part_after}};
-}
-
-Json TotalsJson(const TwoTotals& totals) {
-  const Interval interval = ChangeInterval(totals);
-  return {{"before", totals.weight_before * static_cast<double>(totals.samples_before)},
-          {"after", totals.weight_after * static_cast<double>(totals.samples_after)},
-          {"change", totals.Change()},
-          {"change_interval", Json::array({interval.low, interval.high})}};
-}
-
-Json RowJson(const DiffRow& row) {
-  constexpr const char* kMatched[] = {"call_stack", "function", "nothing"};
-  const SiteView& site = row.any();
-  return {{"id_before", row.before == nullptr ? Json(nullptr) : Json(row.before->id)},
-          {"id_after", row.after == nullptr ? Json(nullptr) : Json(row.after->id)},
-          {"kind", site.kind},
-          {"function", site.where.short_function},
-          {"file", site.where.file},
-          {"line", site.where.line},
-          {"matched_by", kMatched[static_cast<size_t>(row.matched_by)]},
-          {"share", SharesJson(row.samples)},
-          {"remote_share", SharesJson(row.remote)},
-          {"total", TotalsJson(row.totals)},
-          {"verdict", VerdictWord(row.verdict)}};
-}
-
-Json SideJson(const DiffSide& side) {
-  return {{"file", side.path},
-          {"engine", side.view.engine},
-          {"wall_ns", side.view.wall_nanos},
-          {"samples_seen", side.view.tally.seen},
-          {"attributed", side.view.tally.attributed},
-          {"memory_samples", side.view.tally.MemorySamples()},
-          {"located_samples", side.view.located_samples},
-          {"remote_samples", side.view.remote_samples}};
-}
 
 }  // namespace
 
 std::string DiffText(const Diff& diff, const DiffSide& before, const DiffSide& after, bool all,
                      const Terminal& terminal) {
   return DiffReport(diff, before, after, terminal).Run(all);
-}
-
-Json DiffJson(const Diff& diff, const DiffSide& before, const DiffSide& after) {
-  Json json;
-  json["before"] = SideJson(before);
-  json["after"] = SideJson(after);
-  json["comparable"] = diff.differences.empty();
-  json["differences"] = diff.differences;
-  json["same_build"] = diff.same_build;
-  json["matched"] = {{"by_call_stack", diff.matched_by_stack},
-                     {"by_function", diff.matched_by_function},
-                     {"new", diff.added},
-                     {"gone", diff.gone},
-                     {"samples_before", diff.matched_samples_before},
-                     {"samples_after", diff.matched_samples_after}};
-  json["remote_share"] = SharesJson(RemoteShares(before, after));
-  json["sites"] = Json::array();
-  for (const DiffRow& row : diff.rows) json["sites"].push_back(RowJson(row));
-  return json;
 }
 
 }  // namespace memagent::viewer

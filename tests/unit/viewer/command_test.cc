@@ -288,9 +288,51 @@ TEST_F(Commands, DiffJsonComparesSiteBySite) {
   EXPECT_EQ(result.code, 0);
   const Json json = Json::parse(result.out);
   EXPECT_EQ(json["comparable"], true);
-  EXPECT_EQ(json["matched"]["by_call_stack"], 13);
+  EXPECT_EQ(json["matched"]["by_call_stack"], 11);
+  EXPECT_EQ(json["matched"]["by_name"], 2);
   EXPECT_EQ(json["sites"][0]["verdict"], "same");
   EXPECT_EQ(json["sites"][0]["share"]["change"], 0.0);
+}
+
+TEST_F(Commands, DiffTakesSeveralRunsOnEachSide) {
+  for (const char* name : {"a", "b", "c", "d"}) Write(name, StencilBytes(2));
+  const Outcome result = Call(DiffCommand, {"a", "b", "--vs", "c", "d", "--format", "json"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  const Json json = Json::parse(result.out);
+  EXPECT_EQ(json["runs_before"].size(), 2u);
+  EXPECT_EQ(json["runs_after"][1]["file"], "d");
+  EXPECT_EQ(json["wall"]["change_interval"][0], 0.0);
+}
+
+TEST_F(Commands, DiffOfOneOrThreeSaysHow) {
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"a"}, {"a", "b", "c"}}) {
+    const Outcome result = Call(DiffCommand, words);
+    EXPECT_EQ(result.code, 2);
+    ExpectOneSentence(result.err);
+    EXPECT_THAT(result.err, HasSubstr("--vs"));
+  }
+}
+
+TEST_F(Commands, DiffFailsWhenAConditionHolds) {
+  Write("a", StencilBytes(2));
+  Write("b", StencilBytes(2));
+  EXPECT_EQ(Call(DiffCommand, {"a", "b", "--fail-if", "S*.remote>+5"}).code, 0);
+  const Outcome held =
+      Call(DiffCommand, {"a", "b", "--fail-if", "S1.remote<+5", "--fail-if", "*.verdict=worse"});
+  EXPECT_EQ(held.code, 1);
+  ExpectOneSentence(held.err);
+  EXPECT_THAT(held.err, HasSubstr("S1.remote<+5: S1 Grid::Grid changed by +0.0 points"));
+  EXPECT_THAT(held.out, HasSubstr("remote share"));
+}
+
+TEST_F(Commands, DiffWithAConditionThatIsNoneIsExitCodeTwo) {
+  Write("a", StencilBytes(1));
+  for (const char* text : {"S1.remote", "S1.remote>5", "S77.share>+1", "S1.remote>+5"}) {
+    const Outcome result = Call(DiffCommand, {"a", "a", "--fail-if", text});
+    EXPECT_EQ(result.code, 2) << text;
+    ExpectOneSentence(result.err);
+  }
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "tests/unit/viewer/sample_profiles.h"
 #include "viewer/diff_text.h"
@@ -84,13 +85,64 @@ std::string DiffOfTwoRuns(const Terminal& terminal) {
   after.remote_samples = 200;
   after.sites[1].stack[2].function = "read_all";
   after.sites[2].kind = "tls";
-  const Diff diff = Compare(before, after);
-  return DiffText(diff, {before, "before.memagent"}, {after, "after.memagent"}, false, terminal);
+  after.sites[0].pages = {{0, 524'288}, {1, 524'288}};
+  after.sites[0].first_touch[0].thread = 2;
+  after.sites[0].first_touch.push_back(after.sites[0].first_touch[0]);
+  after.sites[0].first_touch.back().thread = 3;
+  const DiffSide sides[] = {{before, "before.memagent"}, {after, "after.memagent"}};
+  return DiffText(Compare(sides[0], sides[1]), sides[0], sides[1], false, terminal);
+}
+
+// Three runs before, two after, in which hardware told latencies.
+std::string DiffOfFiveRuns(const Terminal& terminal) {
+  std::vector<View> views;
+  for (int i = 0; i < 5; ++i) views.push_back(ViewOf(StencilBytes(2, true)));
+  DiffSide before;
+  DiffSide after;
+  const int64_t wall[] = {0, 120, -70, -1500, -1430};
+  for (size_t i = 0; i < views.size(); ++i) {
+    View& view = views[i];
+    view.wall_nanos += static_cast<uint64_t>(wall[i]) * 1'000'000;
+    view.sites[0].remote_samples += 40 * i;
+    view.remote_samples += 40 * i;
+    if (i >= 3) {
+      view.remote_samples -= view.sites[0].remote_samples - 100 * i;
+      view.sites[0].remote_samples = 100 * i;
+      view.sites[0].access.latency.cycles /= 2;
+      view.access.latency.cycles -= view.sites[0].access.latency.cycles;
+    }
+    (i < 3 ? before : after).Add(view, "run" + std::to_string(i) + ".memagent");
+  }
+  return DiffText(Compare(before, after), before, after, false, terminal);
+}
+
+// The engines differ, and so do the machines' nodes.
+std::string DiffOfOtherMeasurements(const Terminal& terminal) {
+  const View before = ViewOf(StencilBytes(2));
+  const View after = ViewOf(StencilBytes(1, true));
+  const DiffSide sides[] = {{before, "before.memagent"}, {after, "after.memagent"}};
+  return DiffText(Compare(sides[0], sides[1]), sides[0], sides[1], false, terminal);
 }
 
 TEST(Golden, DiffAt80Columns) { ExpectGolden(DiffOfTwoRuns(Columns(80)), "diff_80.txt"); }
 
 TEST(Golden, DiffAt120Columns) { ExpectGolden(DiffOfTwoRuns(Columns(120)), "diff_120.txt"); }
+
+TEST(Golden, DiffInAsciiAt80Columns) {
+  ExpectGolden(DiffOfTwoRuns(Columns(80, Charset::kAscii)), "diff_ascii_80.txt");
+}
+
+TEST(Golden, DiffOfSeveralRunsAt80Columns) {
+  ExpectGolden(DiffOfFiveRuns(Columns(80)), "diff_runs_80.txt");
+}
+
+TEST(Golden, DiffOfSeveralRunsAt120Columns) {
+  ExpectGolden(DiffOfFiveRuns(Columns(120)), "diff_runs_120.txt");
+}
+
+TEST(Golden, DiffOfWhatCannotBeComparedAt80Columns) {
+  ExpectGolden(DiffOfOtherMeasurements(Columns(80)), "diff_other_80.txt");
+}
 
 TEST(Golden, InfoAt80Columns) {
   ExpectGolden(InfoText(ViewOf(StencilBytes(2)), Columns(80)), "info_80.txt");

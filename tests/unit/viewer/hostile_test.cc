@@ -7,6 +7,7 @@
 
 #include "tests/unit/viewer/sample_profiles.h"
 #include "viewer/breakdown.h"
+#include "viewer/diff_json.h"
 #include "viewer/diff_text.h"
 #include "viewer/info_text.h"
 #include "viewer/report_json.h"
@@ -89,9 +90,9 @@ TEST(Hostile, NamesCannotActOnTheTerminal) {
       ExpectHarmless(GridMarkdown(grid(view, terminal)), charset, "markdown");
     }
     const View other = ViewOf(StencilBytes(1));
-    const Diff diff = Compare(view, other);
-    ExpectHarmless(DiffText(diff, {view, Hostile()}, {other, "b"}, true, terminal), charset,
-                   "diff");
+    const DiffSide sides[] = {{view, Hostile()}, {other, "b"}};
+    const Diff diff = Compare(sides[0], sides[1]);
+    ExpectHarmless(DiffText(diff, sides[0], sides[1], true, terminal), charset, "diff");
   }
 }
 
@@ -125,7 +126,10 @@ TEST(Hostile, LargestCountersGiveSomeText) {
   const Terminal terminal;
   EXPECT_FALSE(ReportText(view, {"", true, 10, "p"}, terminal).empty());
   EXPECT_FALSE(InfoText(view, terminal).empty());
-  EXPECT_FALSE(DiffText(Compare(view, other), {view, "a"}, {other, "b"}, true, terminal).empty());
+  const DiffSide sides[] = {{view, "a"}, {other, "b"}};
+  const Diff diff = Compare(sides[0], sides[1]);
+  EXPECT_FALSE(DiffText(diff, sides[0], sides[1], true, terminal).empty());
+  EXPECT_FALSE(JsonText(DiffJson(diff, sides[0], sides[1])).empty());
   for (const auto grid : {SiteGrid, ObjectGrid, CodeGrid, ThreadGrid, NodeGrid}) {
     EXPECT_FALSE(GridText(grid(view, terminal), 100, terminal).empty());
   }
