@@ -25,8 +25,9 @@ PageRange PagesInside(uint64_t start, uint64_t size, uint64_t page_bytes);
 // Part `index` of `count` nearly equal ones, cut between pages; they leave nothing out.
 PageRange PartOf(const PageRange& pages, uint32_t index, uint32_t count, uint64_t page_bytes);
 
-// Whether a page of the range is in memory. False where the kernel won't say.
-bool HasPages(const PageRange& pages, uint64_t page_bytes);
+// Whether a page of the range may be in memory: true also where the kernel won't say, and where
+// none is in the first GiB of a larger range.
+bool MayHavePages(const PageRange& pages, uint64_t page_bytes);
 
 enum class PolicyMode : uint8_t {
   kDefault,     // the thread's own
@@ -39,6 +40,11 @@ enum class PolicyMode : uint8_t {
 // kernel can. Nodes are below kNodeLimit.
 inline constexpr uint32_t kNodeLimit = 1024;
 long SetPolicy(const PageRange& pages, PolicyMode mode, std::span<const uint16_t> nodes, bool move);
+
+// Moves the pages that are there round the nodes, page by page: a policy that names the node where
+// a page lies lets it stay (mm/mempolicy.c, queue_pages_range with MPOL_MF_INVERT). Of the first 64
+// GiB only. Returns the first error; a page that is pinned or shared stays, and is none.
+long MoveRoundNodes(const PageRange& pages, uint64_t page_bytes, std::span<const uint16_t> nodes);
 
 // Whether huge pages are wanted there.
 long AdviseHugePages(const PageRange& pages, bool wanted);

@@ -103,10 +103,34 @@ TEST_F(MemoryPlacementTest, NodeThatIsNotThereIsRefusedAndErrnoStays) {
 }
 
 TEST_F(MemoryPlacementTest, PagesAreThereOnceTouched) {
-  EXPECT_FALSE(HasPages(pages_, kPage));
+  EXPECT_FALSE(MayHavePages(pages_, kPage));
   *reinterpret_cast<volatile char*>(pages_.end - 1) = 1;
-  EXPECT_TRUE(HasPages(pages_, kPage));
-  EXPECT_FALSE(HasPages({pages_.start, pages_.end - kPage}, kPage));
+  EXPECT_TRUE(MayHavePages(pages_, kPage));
+  EXPECT_FALSE(MayHavePages({pages_.start, pages_.end - kPage}, kPage));
+}
+
+TEST_F(MemoryPlacementTest, PagesOfLargeMemoryMayAlwaysBeThere) {
+  constexpr uint64_t kLarge = uint64_t{1} << 40;
+  void* memory =
+      mmap(nullptr, kLarge, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) GTEST_SKIP() << "no room for 1 TiB of addresses";
+  const auto start = reinterpret_cast<uint64_t>(memory);
+  EXPECT_TRUE(MayHavePages({start, start + kLarge}, kPage));
+  munmap(memory, kLarge);
+}
+
+TEST_F(MemoryPlacementTest, PagesMoveRoundNodesAndKeepWhatIsInThem) {
+  const std::vector<uint16_t> nodes = {0};
+  EXPECT_EQ(MoveRoundNodes(pages_, kPage, {}), 0);
+  for (uint64_t at = pages_.start; at < pages_.end; at += 3 * kPage) {
+    *reinterpret_cast<volatile uint64_t*>(at) = at;
+  }
+  const long result = MoveRoundNodes(pages_, kPage, nodes);
+  SkipWhereRefused(result);
+  EXPECT_EQ(result, 0);
+  for (uint64_t at = pages_.start; at < pages_.end; at += 3 * kPage) {
+    EXPECT_EQ(*reinterpret_cast<volatile uint64_t*>(at), at);
+  }
 }
 
 TEST_F(MemoryPlacementTest, HugePagesAreAdvised) {
