@@ -21,6 +21,8 @@ Json PlacementsJson(const View& view) {
                           {"freed_blocks", placement.freed_blocks()},
                           {"too_small_blocks", placement.too_small_blocks()},
                           {"over_limit_blocks", placement.over_limit_blocks()},
+                          {"uncut_mappings", placement.uncut_mappings()},
+                          {"overruled_calls", placement.overruled_calls()},
                           {"refused_calls", placement.refused_calls()},
                           {"refused_errno", placement.refused_errno()},
                           {"sites_matched", placement.sites_matched()},

@@ -10,6 +10,7 @@
 #include "agent/base/syscall.h"
 #include "agent/capture/hooks.h"
 #include "agent/capture/mapping_calls.h"
+#include "agent/capture/placement.h"
 #include "agent/os/tsc.h"
 
 namespace memagent::capture {
@@ -60,6 +61,12 @@ void RecordMapped(void* result, size_t size, int flags, const FrameStart& caller
   const bool anonymous = (flags & MAP_ANONYMOUS) != 0;
   RecordMap(Kind::kMap, anonymous ? RegionKind::kMmap : RegionKind::kFile, result, size,
             os::ReadTsc(), caller);
+}
+
+void FollowAdvice(bool given, void* start, size_t size, int advice) {
+  const bool is_ours = advice == MADV_HUGEPAGE || advice == MADV_NOHUGEPAGE;
+  if (!given || !is_ours || !IsPlacing()) return;
+  Overrule(OwnPlacement::kHugePages, reinterpret_cast<uint64_t>(start), size);
 }
 
 void RecordUnmapped(bool done, void* start, size_t size, uint64_t before) {
@@ -148,5 +155,12 @@ MEMAGENT_HOOK int shmdt(const void* start) {
   const uint64_t before = os::ReadTsc();
   const int result = real.shmdt(start);
   if (result == 0) RecordUnmap(Kind::kDetach, const_cast<void*>(start), 0, before);
+  return result;
+}
+
+MEMAGENT_HOOK int madvise(void* start, size_t size, int advice) {
+  if (!Known(real.madvise, "madvise")) return -1;
+  const int result = real.madvise(start, size, advice);
+  FollowAdvice(result == 0, start, size, advice);
   return result;
 }

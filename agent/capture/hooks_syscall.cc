@@ -7,6 +7,7 @@
 
 #include "agent/capture/hooks.h"
 #include "agent/capture/mapping_calls.h"
+#include "agent/capture/placement.h"
 #include "agent/capture/placement_recorder.h"
 #include "agent/capture/process_events.h"
 #include "agent/capture/sandbox.h"
@@ -16,7 +17,18 @@
 namespace memagent::capture {
 namespace {
 
-enum class Concern { kNone, kEnd, kExec, kNamespace, kCredentials, kFilter, kMapping, kFork, kPlacement };
+enum class Concern {
+  kNone,
+  kEnd,
+  kExec,
+  kNamespace,
+  kCredentials,
+  kFilter,
+  kMapping,
+  kAdvice,
+  kFork,
+  kPlacement
+};
 
 Concern ConcernOf(long number, long first) {
   switch (number) {
@@ -41,6 +53,8 @@ Concern ConcernOf(long number, long first) {
     case SYS_munmap:
     case SYS_mremap:
       return Concern::kMapping;
+    case SYS_madvise:
+      return Concern::kAdvice;
     case SYS_fork:
       return Concern::kFork;
     case SYS_clone:  // with memory of its own, and no stack to return to elsewhere
@@ -78,6 +92,22 @@ long Mapping(Call call, long number, long a, long b, long c, long d, const Frame
   return result;
 }
 
+// Each of these gets and returns the result of the call that was made.
+long Advice(long result, long start, long size, long advice) {
+  FollowAdvice(result == 0, reinterpret_cast<void*>(start), static_cast<size_t>(size),
+               static_cast<int>(advice));
+  return result;
+}
+
+long Placement(long result, long number, const long (&arguments)[6], const FrameStart& caller) {
+  RecordPlacementCall(number, arguments, result, errno, caller);
+  if (number == SYS_mbind && result == 0 && IsPlacing()) {
+    Overrule(OwnPlacement::kPolicy, static_cast<uint64_t>(arguments[0]),
+             static_cast<uint64_t>(arguments[1]));
+  }
+  return result;
+}
+
 }  // namespace
 }  // namespace memagent::capture
 
@@ -109,11 +139,10 @@ long hook_syscall(long number, long a, long b, long c, long d, long e, long f) {
       return Mapping(call, number, a, b, c, d, MEMAGENT_CALLER());
     case Concern::kFork:
       return FollowedFork(call());
-    case Concern::kPlacement: {
-      const long result = call();
-      RecordPlacementCall(number, {a, b, c, d, e, f}, result, errno, MEMAGENT_CALLER());
-      return result;
-    }
+    case Concern::kAdvice:
+      return Advice(call(), a, b, c);
+    case Concern::kPlacement:
+      return Placement(call(), number, {a, b, c, d, e, f}, MEMAGENT_CALLER());
   }
   return call();
 }

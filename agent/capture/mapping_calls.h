@@ -18,6 +18,9 @@ void RecordUnmapped(bool done, void* start, size_t size, uint64_t before);
 void RecordRemapped(void* old_start, size_t old_size, void* result, size_t size, int flags,
                     uint64_t before, const FrameStart& caller);
 
+// madvise, `given` when the kernel took it: advice about huge pages must not undo a placement rule.
+void FollowAdvice(bool given, void* start, size_t size, int advice);
+
 }  // namespace memagent::capture
 
 #endif  // MEMAGENT_AGENT_CAPTURE_MAPPING_CALLS_H_

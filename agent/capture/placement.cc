@@ -1,7 +1,9 @@
 #include "agent/capture/placement.h"
 
-#include <errno.h>
+#include <algorithm>
+#include <optional>
 
+#include "agent/capture/mapping_budget.h"
 #include "agent/capture/placed_blocks.h"
 #include "agent/capture/unwind_objects.h"
 #include "agent/ledger/site_table.h"
@@ -24,6 +26,7 @@ constexpr uint8_t kFirstRule = 2;
 
 constexpr auto kRelaxed = std::memory_order_relaxed;
 
+// Of PlacementCounts, in its order.
 struct Counts {
   std::atomic<uint64_t> blocks;
   std::atomic<uint64_t> bytes;
@@ -31,6 +34,8 @@ struct Counts {
   std::atomic<uint64_t> heap_blocks_tried;
   std::atomic<uint64_t> over_limit_blocks;
   std::atomic<uint64_t> freed_blocks;
+  std::atomic<uint64_t> uncut_mappings;
+  std::atomic<uint64_t> overruled_calls;
   std::atomic<uint64_t> refused_calls;
   std::atomic<int32_t> refused_errno;
 };
@@ -39,6 +44,7 @@ struct Counts {
 constinit std::span<const PlacementRule> all_rules;
 constinit uint64_t page_bytes = 4096;
 constinit PlacedBlocks placed;
+constinit MappingBudget mapping_budget;
 constinit Counts all_counts[kMaxPlacementRules];
 
 // The stack is the calling thread's own: what it leads through is loaded and stays while it is
@@ -56,8 +62,8 @@ void CountRefusal(Counts& counts, long result) {
   counts.refused_calls.fetch_add(1, kRelaxed);
 }
 
-// Each part of a block gets a policy of its own, by which mappings are split.
-uint32_t PiecesOf(const PlacementRule& rule) {
+// Mappings that a placement may add: each part of a block has a policy of its own.
+uint32_t MappingsOf(const PlacementRule& rule) {
   return rule.kind == PlacementKind::kBlock ? rule.node_count + 1u : 2;
 }
 
@@ -72,12 +78,17 @@ long SetParts(const PlacementRule& rule, const os::PageRange& pages, bool move) 
   return 0;
 }
 
+long Interleave(const os::PageRange& pages, std::span<const uint16_t> nodes, bool move) {
+  const long result = os::SetPolicy(pages, os::PolicyMode::kInterleave, nodes, move);
+  return result < 0 || !move ? result : os::MoveRoundNodes(pages, page_bytes, nodes);
+}
+
 long Set(const PlacementRule& rule, const os::PageRange& pages, bool move) {
   switch (rule.kind) {
     case PlacementKind::kBind:
       return os::SetPolicy(pages, os::PolicyMode::kPreferred, rule.node_list(), move);
     case PlacementKind::kInterleave:
-      return os::SetPolicy(pages, os::PolicyMode::kInterleave, rule.node_list(), move);
+      return Interleave(pages, rule.node_list(), move);
     case PlacementKind::kBlock:
       return SetParts(rule, pages, move);
     case PlacementKind::kLocal:
@@ -102,39 +113,39 @@ int DecidedRule(SiteId site) {
 bool TakesNodes(const PlacementRule& rule) { return rule.kind <= PlacementKind::kBlock; }
 bool IsPolicy(const PlacementRule& rule) { return rule.kind <= PlacementKind::kLocal; }
 
+enum class Outcome { kPlaced, kPlacedAndMoved, kRefused };
+
 // Memory from the allocator's stock has pages already, and so has what realloc copied. Moving makes
-// the kernel wait for all CPUs (lru_add_drain_all), so it is only asked for where there are any.
-bool Apply(const PlacementRule& rule, Counts& counts, uint64_t start, uint64_t size) {
-  const os::PageRange pages = os::PagesInside(start, size, page_bytes);
-  if (pages.empty()) return false;
-  const bool move = TakesNodes(rule) && os::HasPages(pages, page_bytes);
+// the kernel wait for all CPUs (lru_add_drain_all), so it is only asked for where there may be any.
+// A call that was refused half way may have set a part.
+Outcome Apply(const PlacementRule& rule, Counts& counts, const os::PageRange& pages) {
+  const bool move = TakesNodes(rule) && os::MayHavePages(pages, page_bytes);
   const long result = Set(rule, pages, move);
-  if (result < 0) {
-    CountRefusal(counts, result);
-    if (rule.kind == PlacementKind::kBlock) {
-      os::SetPolicy(pages, os::PolicyMode::kDefault, {}, false);
-    }
-    return false;
-  }
-  counts.moved_blocks.fetch_add(move ? 1 : 0, kRelaxed);
-  return true;
+  if (result >= 0) return move ? Outcome::kPlacedAndMoved : Outcome::kPlaced;
+  CountRefusal(counts, result);
+  if (IsPolicy(rule)) os::SetPolicy(pages, os::PolicyMode::kDefault, {}, false);
+  return Outcome::kRefused;
 }
 
-bool ApplyToBlock(int index, uint64_t start, uint64_t size) {
-  const PlacementRule& rule = all_rules[static_cast<size_t>(index)];
-  Counts& counts = all_counts[index];
-  if (!placed.Add(start, PiecesOf(rule))) {
-    counts.over_limit_blocks.fetch_add(1, kRelaxed);
-    return false;
-  }
-  if (Apply(rule, counts, start, size)) return true;
-  placed.Remove(start, PiecesOf(rule));
-  return false;
+os::PageRange PagesOf(const PlacedBlock& block) {
+  if (!block.mapping) return os::PagesInside(block.start, block.size, page_bytes);
+  return {block.start, (block.end() + page_bytes - 1) / page_bytes * page_bytes};
 }
 
-void CountPlaced(Counts& counts, uint64_t size) {
+void CountPlaced(Counts& counts, uint64_t size, Outcome outcome) {
+  if (outcome == Outcome::kRefused) return;
   counts.blocks.fetch_add(1, kRelaxed);
   counts.bytes.fetch_add(size, kRelaxed);
+  counts.moved_blocks.fetch_add(outcome == Outcome::kPlacedAndMoved ? 1 : 0, kRelaxed);
+}
+
+// Nothing where too many blocks are placed, or there are too many mappings.
+std::optional<Outcome> ApplyToBlock(const PlacedBlock& block) {
+  const PlacementRule& rule = all_rules[block.rule];
+  if (!mapping_budget.Take(MappingsOf(rule)) || !placed.Add(block)) return std::nullopt;
+  const Outcome outcome = Apply(rule, all_counts[block.rule], PagesOf(block));
+  if (outcome == Outcome::kRefused) placed.Remove(block.start);
+  return outcome;
 }
 
 }  // namespace
@@ -160,42 +171,87 @@ int PlacementOf(SiteId site) {
 [[gnu::noinline, gnu::cold]] void PlaceBlock(SiteId site, uint64_t start, uint64_t size) {
   const int rule = DecidedRule(site);
   if (rule < 0) return;
-  all_counts[rule].heap_blocks_tried.fetch_add(1, kRelaxed);
-  if (ApplyToBlock(rule, start, size)) CountPlaced(all_counts[rule], size);
+  const PlacedBlock block = {start, size, static_cast<uint32_t>(rule), false};
+  if (PagesOf(block).empty()) return;  // counts as too small: a page of 64 KiB, say
+  Counts& counts = all_counts[rule];
+  counts.heap_blocks_tried.fetch_add(1, kRelaxed);
+  const auto outcome = ApplyToBlock(block);
+  if (!outcome) {
+    counts.over_limit_blocks.fetch_add(1, kRelaxed);
+  } else {
+    CountPlaced(counts, size, *outcome);
+  }
 }
 
+// It was counted when it was placed first.
 [[gnu::noinline, gnu::cold]] void PlaceBlockAgain(SiteId site, uint64_t start, uint64_t size) {
   const int rule = PlacementOf(site);
-  if (rule >= 0) ApplyToBlock(rule, start, size);
+  if (rule < 0) return;
+  const PlacedBlock block = {start, size, static_cast<uint32_t>(rule), false};
+  if (PagesOf(block).empty()) return;
+  const auto outcome = ApplyToBlock(block);
+  if (outcome && *outcome != Outcome::kRefused && IsPolicy(all_rules[block.rule])) {
+    all_counts[rule].freed_blocks.fetch_sub(1, kRelaxed);
+  }
 }
 
 // Whoever gets this memory next must not inherit the policy. There is no way back to no advice
 // about huge pages: that stays.
 [[gnu::noinline, gnu::cold]] void UnplaceBlock(SiteId site, uint64_t start, uint64_t size) {
   const int index = PlacementOf(site);
-  if (index < 0) return;
-  const PlacementRule& rule = all_rules[static_cast<size_t>(index)];
-  if (!placed.Remove(start, PiecesOf(rule)) || !IsPolicy(rule)) return;
+  if (index < 0 || !placed.Remove(start) || !IsPolicy(all_rules[static_cast<size_t>(index)]))
+    return;
   const os::PageRange pages = os::PagesInside(start, size, page_bytes);
   const long result = os::SetPolicy(pages, os::PolicyMode::kDefault, {}, false);
   if (result < 0) return CountRefusal(all_counts[index], result);
   all_counts[index].freed_blocks.fetch_add(1, kRelaxed);
 }
 
-// Unmapping takes the policy with it: nothing has to be remembered. mremap refuses memory that was cut
-// into several mappings, and these don't grow together again once they have pages: so a mapping is
-// never cut.
+// Unmapping takes the policy with it. mremap refuses memory that was cut into several mappings, and
+// these don't grow together again once they have pages: so a mapping is never cut.
 [[gnu::noinline, gnu::cold]] void PlaceMapping(SiteId site, uint64_t start, uint64_t size) {
+  placed.ForgetMappings(start, start + size, false);
   const int rule = DecidedRule(site);
   if (rule < 0) return;
+  Counts& counts = all_counts[rule];
   if (all_rules[static_cast<size_t>(rule)].kind == PlacementKind::kBlock) {
-    return CountRefusal(all_counts[rule], -EOPNOTSUPP);
+    counts.uncut_mappings.fetch_add(1, kRelaxed);
+    return;
   }
-  const uint64_t end = (start + size + page_bytes - 1) / page_bytes * page_bytes;
-  if (Apply(all_rules[static_cast<size_t>(rule)], all_counts[rule], start, end - start)) {
-    CountPlaced(all_counts[rule], size);
+  const PlacedBlock mapping = {start, size, static_cast<uint32_t>(rule), true};
+  if (!mapping_budget.Take(MappingsOf(all_rules[mapping.rule]))) {
+    counts.over_limit_blocks.fetch_add(1, kRelaxed);
+    return;
   }
+  const Outcome outcome = Apply(all_rules[mapping.rule], counts, PagesOf(mapping));
+  CountPlaced(counts, size, outcome);
+  // When the table is full the program can place this mapping by itself, no more.
+  if (outcome != Outcome::kRefused) placed.Add(mapping);
 }
+
+[[gnu::noinline, gnu::cold]] void UnplaceMapping(uint64_t start, uint64_t size) {
+  placed.ForgetMappings(start, start + size, true);
+}
+
+// Of a mapping, only what the program has just named is surely still its own.
+[[gnu::noinline, gnu::cold]] void Overrule(OwnPlacement kind, uint64_t start, uint64_t size) {
+  placed.ForEachIn(start, start + size, [&](const PlacedBlock& block) {
+    const PlacementRule& rule = all_rules[block.rule];
+    if (IsPolicy(rule) != (kind == OwnPlacement::kPolicy)) return;
+    os::PageRange pages = PagesOf(block);
+    if (block.mapping) {
+      pages.start = std::max(pages.start, start / page_bytes * page_bytes);
+      pages.end = std::min(pages.end, (start + size + page_bytes - 1) / page_bytes * page_bytes);
+    }
+    Counts& counts = all_counts[block.rule];
+    counts.overruled_calls.fetch_add(1, kRelaxed);
+    if (!pages.empty()) Apply(rule, counts, pages);
+  });
+}
+
+bool PlacementsWantMappingCount() { return IsPlacing() && mapping_budget.WantsCount(); }
+
+void TellMappingCount(uint64_t mappings, uint64_t most) { mapping_budget.Tell(mappings, most); }
 
 PlacementCounts ReadPlacementCounts(size_t rule) {
   const Counts& counts = all_counts[rule];
@@ -205,15 +261,17 @@ PlacementCounts ReadPlacementCounts(size_t rule) {
           counts.heap_blocks_tried.load(kRelaxed),
           counts.over_limit_blocks.load(kRelaxed),
           counts.freed_blocks.load(kRelaxed),
+          counts.uncut_mappings.load(kRelaxed),
+          counts.overruled_calls.load(kRelaxed),
           counts.refused_calls.load(kRelaxed),
           counts.refused_errno.load(kRelaxed)};
 }
 
 void ForgetPlacementCounts() {
   for (Counts& counts : all_counts) {
-    for (auto* count :
-         {&counts.blocks, &counts.bytes, &counts.moved_blocks, &counts.heap_blocks_tried,
-          &counts.over_limit_blocks, &counts.freed_blocks, &counts.refused_calls}) {
+    for (auto* count : {&counts.blocks, &counts.bytes, &counts.moved_blocks,
+                        &counts.heap_blocks_tried, &counts.over_limit_blocks, &counts.freed_blocks,
+                        &counts.uncut_mappings, &counts.overruled_calls, &counts.refused_calls}) {
       count->store(0, kRelaxed);
     }
     counts.refused_errno.store(0, kRelaxed);

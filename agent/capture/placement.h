@@ -6,6 +6,9 @@
 //                           └─► a rule: mbind of the block's whole pages; at its free back to
 //                           default
 //
+// A program's own mbind, and advice about huge pages, on memory that a rule means would undo the
+// rule: the call is made as asked, then the rule is set again, and that is counted.
+//
 // Only heap blocks of at least ledger::kLargeBlock bytes: the recorder's general way, which small
 // blocks don't take. Their cost stays what it is. Mappings of any size.
 //
@@ -41,6 +44,16 @@ void PlaceBlock(SiteId site, uint64_t start, uint64_t size);
 void UnplaceBlock(SiteId site, uint64_t start, uint64_t size);
 void PlaceBlockAgain(SiteId site, uint64_t start, uint64_t size);
 void PlaceMapping(SiteId site, uint64_t start, uint64_t size);
+void UnplaceMapping(uint64_t start, uint64_t size);
+
+// The program has placed memory by itself: rules of that kind that mean it are set again.
+enum class OwnPlacement : uint8_t { kPolicy, kHugePages };
+void Overrule(OwnPlacement kind, uint64_t start, uint64_t size);
+
+// Whether it is time to say how many mappings there are, and of how many (mapping_budget.h).
+// Calling thread: the drain thread.
+bool PlacementsWantMappingCount();
+void TellMappingCount(uint64_t mappings, uint64_t most);
 
 // Index of the first rule that means a call stack; -1: none. `place_of(address)` is the CodePlace
 // of a call. Calling thread: any.
@@ -60,10 +73,12 @@ struct PlacementCounts {
   uint64_t bytes = 0;
   uint64_t moved_blocks = 0;       // of them: had pages already, which the kernel was to move
   uint64_t heap_blocks_tried = 0;  // large ones
-  uint64_t over_limit_blocks = 0;  // PlacedBlocks was full
+  uint64_t over_limit_blocks = 0;  // PlacedBlocks was full, or too many mappings
   uint64_t freed_blocks = 0;       // whose placement was taken back
-  uint64_t refused_calls = 0;
-  int32_t refused_errno = 0;  // of the first
+  uint64_t uncut_mappings = 0;     // not placed: a rule would have cut them
+  uint64_t overruled_calls = 0;    // of the program, see Overrule
+  uint64_t refused_calls = 0;      // by the kernel
+  int32_t refused_errno = 0;       // of the first
 };
 PlacementCounts ReadPlacementCounts(size_t rule);
 

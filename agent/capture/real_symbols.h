@@ -37,6 +37,7 @@ namespace memagent::capture {
   X(sbrk, void* (*)(intptr_t))                                                           \
   X(shmat, void* (*)(int, const void*, int))                                             \
   X(shmdt, int (*)(const void*))                                                         \
+  X(madvise, int (*)(void*, size_t, int))                                                \
   X(pthread_create, int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)) \
   X(execve, int (*)(const char*, char* const*, char* const*))                            \
   X(execvpe, int (*)(const char*, char* const*, char* const*))                           \

@@ -1,5 +1,7 @@
 #include "agent/capture/recorder.h"
 
+#include <algorithm>
+
 #include "agent/base/syscall.h"
 #include "agent/capture/drain_wake.h"
 #include "agent/capture/hook_timing.h"
@@ -76,10 +78,15 @@ void PushHistory(ThreadRecord& thread, const ledger::Displaced& displaced) {
   if (displaced.count > 0 && thread.history.ShouldWake()) WakeDrain();
 }
 
-[[gnu::noinline, gnu::cold]] void CountMissedFree(ThreadRecord& thread,
-                                                  const ledger::Displaced& displaced) {
+// `size` of the block that starts there now: of the rest of the missed one there may be other
+// owners.
+[[gnu::noinline, gnu::cold]] void CountMissedFree(ThreadRecord& thread, const ledger::Block& missed,
+                                                  uint64_t size) {
   thread.untracked.Add(UntrackedReason::kMissedFree);
-  thread.counters.CountFree(displaced.missed.site, displaced.missed.size);
+  thread.counters.CountFree(missed.site, missed.size);
+  if (IsPlacing() && missed.size >= ledger::kLargeBlock) {
+    UnplaceBlock(missed.site, missed.start, std::min(size, missed.size));
+  }
 }
 
 [[gnu::noinline, gnu::cold]] void CountRefusedInsert(ThreadRecord& thread,
@@ -93,7 +100,7 @@ void PushHistory(ThreadRecord& thread, const ledger::Displaced& displaced) {
   ledger::Displaced displaced;
   const ledger::InsertResult result = ledger::InsertBlock(start, size, site, now, displaced);
   if (result != ledger::InsertResult::kOk) CountRefusedInsert(thread, result);
-  if (displaced.missed_free) CountMissedFree(thread, displaced);
+  if (displaced.missed_free) CountMissedFree(thread, displaced.missed, size);
   if (displaced.count > 0) PushHistory(thread, displaced);
   const bool known = result == ledger::InsertResult::kOk;
   if (IsPlacing() && size >= ledger::kLargeBlock && known) [[unlikely]]
@@ -132,6 +139,13 @@ void CountReentrant() {
   }
 }
 
+[[gnu::noinline, gnu::cold]] void PlaceRegion(const ledger::RegionEvent& event) {
+  if (event.kind == ledger::RegionEvent::Kind::kRemap) {
+    UnplaceMapping(event.old_start, event.old_size);
+  }
+  if (event.region == RegionKind::kMmap) PlaceMapping(event.site, event.start, event.size);
+}
+
 void RecordRegion(ledger::RegionEvent event, const FrameStart& caller) {
   if (!Recording()) return;
   HookGuard guard;
@@ -140,9 +154,8 @@ void RecordRegion(ledger::RegionEvent event, const FrameStart& caller) {
   if (thread == nullptr) return;
   event.site = SiteOf(*thread, event.region,
                       CaptureStack(caller, static_cast<StackCache*>(thread->stack_cache)));
-  if (IsPlacing() && event.region == RegionKind::kMmap) {
-    PlaceMapping(event.site, event.start, event.size);
-  }
+  if (IsPlacing()) [[unlikely]]
+    PlaceRegion(event);
   PushRegion(*thread, event);
 }
 
@@ -169,8 +182,8 @@ void RecordRegion(ledger::RegionEvent event, const FrameStart& caller) {
   return true;
 }
 
-// Takes the block that starts at `block` out of the index. `timed` is what to do in a hook that is to
-// be timed: call the caller again, whose code is a copy of its own.
+// Takes the block that starts at `block` out of the index. `timed` is what to do in a hook that is
+// to be timed: call the caller again, whose code is a copy of its own.
 template <typename Timed>
 [[gnu::always_inline]] inline bool EraseRecorded(void* block, ledger::Block& erased, Timed timed) {
   const uint32_t mean = tracking.load(std::memory_order_relaxed);
@@ -303,6 +316,8 @@ void RecordUnmap(ledger::RegionEvent::Kind kind, void* start, size_t size, uint6
   event.tsc = tsc;
   event.start = reinterpret_cast<uint64_t>(start);
   event.size = size;
+  if (IsPlacing()) [[unlikely]]
+    UnplaceMapping(event.start, event.size);
   PushRegion(*thread, event);
 }
 

@@ -19,6 +19,8 @@ void EncodeAppliedPlacement(MessageWriter& out, const AppliedPlacementData& plac
   PutUint(out, F::kMovedBlocks, placement.moved_blocks);
   PutUint(out, F::kFreedBlocks, placement.freed_blocks);
   PutUint(out, F::kSitesMatched, placement.sites_matched);
+  PutUint(out, F::kUncutMappings, placement.uncut_mappings);
+  PutUint(out, F::kOverruledCalls, placement.overruled_calls);
 }
 
 }  // namespace memagent::profile

@@ -249,6 +249,8 @@ struct AppliedPlacement {
     kMovedBlocks,
     kFreedBlocks,
     kSitesMatched,
+    kUncutMappings,
+    kOverruledCalls,
   };
 };
 struct EventTotal {

@@ -321,6 +321,8 @@ struct AppliedPlacementData {
   uint64_t moved_blocks = 0;
   uint64_t freed_blocks = 0;
   uint64_t sites_matched = 0;
+  uint64_t uncut_mappings = 0;
+  uint64_t overruled_calls = 0;
 };
 
 struct RawSampleData {

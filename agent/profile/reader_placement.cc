@@ -26,10 +26,6 @@ std::string Bytes(uint64_t bytes) {
 
 std::string RefusedText(const v1::AppliedPlacement& placement) {
   const int error = placement.refused_errno();
-  if (error == EOPNOTSUPP) {
-    return Count(placement.refused_calls(), "mapping") +
-           " of mmap stayed: cut into parts, the program could not mremap it";
-  }
   std::string text = "the kernel refused " + Count(placement.refused_calls(), "call") + ": " +
                      std::generic_category().message(error);
   if (error == EPERM) text += " (a sandbox, such as a container's, forbids mbind)";
@@ -43,7 +39,7 @@ std::string RefusedText(const v1::AppliedPlacement& placement) {
 
 bool WasApplied(const v1::AppliedPlacement& placement) {
   return placement.blocks() > 0 && placement.refused_calls() == 0 &&
-         placement.over_limit_blocks() == 0;
+         placement.over_limit_blocks() == 0 && placement.uncut_mappings() == 0;
 }
 
 std::string PlacementText(const v1::AppliedPlacement& placement) {
@@ -57,14 +53,23 @@ std::string PlacementText(const v1::AppliedPlacement& placement) {
     text += " (" + Count(placement.sites_matched(), "site") + ")";
   }
   if (placement.moved_blocks() > 0) {
-    text += "; " + Count(placement.moved_blocks(), "block") + " had pages already, which moved";
+    text += "; " + Count(placement.moved_blocks(), "block") +
+            " may have had pages already, which were moved";
   }
   if (placement.too_small_blocks() > 0) {
     text += "; " + Count(placement.too_small_blocks(), "block") + " below 16 KiB stayed";
   }
   if (placement.over_limit_blocks() > 0) {
     text += "; " + Count(placement.over_limit_blocks(), "block") +
-            " stayed, as too many were placed at the same time";
+            " stayed, as too many were placed at the same time, or there were too many mappings";
+  }
+  if (placement.uncut_mappings() > 0) {
+    text += "; " + Count(placement.uncut_mappings(), "mapping") +
+            " of mmap stayed: cut into parts, the program could not mremap it";
+  }
+  if (placement.overruled_calls() > 0) {
+    text += "; " + Count(placement.overruled_calls(), "call") +
+            " of the program that places this memory by itself made way for the rule";
   }
   if (placement.refused_calls() > 0) text += "; " + RefusedText(placement);
   return text;

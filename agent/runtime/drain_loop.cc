@@ -8,11 +8,14 @@
 
 #include "agent/base/syscall.h"
 #include "agent/capture/child_program.h"
+#include "agent/capture/placement.h"
 #include "agent/capture/real_symbols.h"
 #include "agent/capture/recorder.h"
 #include "agent/capture/thread_start.h"
 #include "agent/ledger/shadow_map.h"
+#include "agent/os/file.h"
 #include "agent/os/perf_event.h"
+#include "agent/os/proc_maps.h"
 #include "agent/os/sandbox_probe.h"
 #include "agent/os/tsc.h"
 #include "agent/os/zydis_library.h"
@@ -34,6 +37,9 @@ constexpr Nanos kFirstCheckpointNanos = 100'000'000;
 constexpr Nanos kSecondCheckpointNanos = 1'000'000'000;
 // Calibration burns 20 ms of the drain thread's time: not in programs that end at once.
 constexpr Nanos kCalibrateAfterNanos = 200'000'000;
+// Reading the maps takes a millisecond for some thousand mappings.
+constexpr Nanos kCountNanos = 50'000'000;
+constexpr int64_t kUsualMostMappings = 65530;  // DEFAULT_MAX_MAP_COUNT, include/linux/mm.h
 constexpr uint64_t kNameTicks = 32;
 constexpr uint64_t kAloneTicks = 8;
 constexpr uint64_t kUnseenTicks = 4;  // a new thread has 4 ms or more to register itself
@@ -223,6 +229,18 @@ void DrainLoop::Tick(bool last) {
   ++tick_;
 }
 
+// While placement rules make mappings.
+void DrainLoop::CountMappings(Nanos now) {
+  if (now < next_count_ || !capture::PlacementsWantMappingCount()) return;
+  next_count_ = now + kCountNanos;
+  const std::optional<base::String> maps = os::ReadOwnMaps();
+  const int64_t most =
+      os::ReadNumberFile("/proc/sys/vm/max_map_count").value_or(kUsualMostMappings);
+  if (!maps) return;
+  capture::TellMappingCount(static_cast<uint64_t>(std::count(maps->begin(), maps->end(), '\n')),
+                            static_cast<uint64_t>(most));
+}
+
 void DrainLoop::Housekeep() {
   const Nanos now = os::MonotonicNanos();
   if (now >= next_turn_) {
@@ -232,6 +250,7 @@ void DrainLoop::Housekeep() {
   observation_.BuryEndedThreads();
   if (tick_ % kUnseenTicks == 0) observation_.AdoptUnseenThreads();
   LearnLateFacts();
+  CountMappings(now);
   economy_.Adjust(now, own_cost_);
   if (tick_ % kNameTicks == 1) {
     observation_.RefreshNames();

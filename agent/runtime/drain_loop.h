@@ -53,6 +53,7 @@ class DrainLoop {
   void FollowCode();
   void CreateProfile();
   void Housekeep();
+  void CountMappings(Nanos now);
   // The exit status to end with when the last host thread ended by a raw exit system call: the process
   // then lives only for us. nullopt: it lives.
   std::optional<int> StatusWhenAlone();
@@ -95,6 +96,7 @@ class DrainLoop {
   uint64_t tick_ = 0;
   uint64_t sleep_nanos_ = 1'000'000;
   Nanos next_turn_ = 0;
+  Nanos next_count_ = 0;
   Nanos next_checkpoint_ = 0;
   DescriptorReserve reserve_;
   bool outlived_main_ = false;  // host threads ran on after the main thread's end

@@ -48,6 +48,8 @@ profile::AppliedPlacementData Describe(const base::PlacementRule& rule,
   data.moved_blocks = counts.moved_blocks;
   data.freed_blocks = counts.freed_blocks;
   data.sites_matched = matched.count;
+  data.uncut_mappings = counts.uncut_mappings;
+  data.overruled_calls = counts.overruled_calls;
   return data;
 }
 

@@ -14,7 +14,7 @@ import seccomp  # noqa: E402
 
 PROGRAM = harness.PROGRAMS / 'placed_sites'
 REBUILT = harness.PROGRAMS / 'placed_sites_rebuilt'
-DEFAULT, PREFERRED, INTERLEAVE, LOCAL = 0, 1, 3, 4  # linux/mempolicy.h
+DEFAULT, PREFERRED, BIND, INTERLEAVE, LOCAL = 0, 1, 2, 3, 4  # linux/mempolicy.h
 STATUS = 3  # of the program
 
 
@@ -112,8 +112,24 @@ def grown_block_is_placed_again(folder):
 def mapping_is_not_cut_into_parts(folder):
     result = placed(folder, ['fn:MapField=block:0+0+0'], 'remap')
     rule = result.rule()
-    assert rule['blocks'] == 0 and rule['refused_errno'] == errno.EOPNOTSUPP, rule
+    assert (rule['blocks'], rule['uncut_mappings'], rule['refused_calls']) == (0, 1, 0), rule
+    assert not rule['applied'], rule
     assert any('warning' in line and '1 mapping of mmap stayed' in line for line in result.lines), result.lines
+
+
+@case
+def rule_goes_before_what_the_program_places_itself(folder):
+    plain = harness.run_plain([PROGRAM, 'own'])
+    if plain.json()['field'] != BIND:
+        harness.skip('mbind is refused here')
+    assert plain.json()['map'] == BIND, plain.stdout
+    huge = 'hg' in plain.json()['field_flags']
+    result = placed(folder, ['fn:AllocateField=interleave', 'fn:MapField=local', 'fn:AllocateOther=nohuge'], 'own')
+    assert (result.said['field'], result.said['map']) == (INTERLEAVE, LOCAL), result.said
+    assert ('hg' in result.said['field_flags'].split()) == huge, result.said
+    assert not huge or 'nh' in result.said['other_flags'].split(), result.said
+    assert [result.rule(i)['overruled_calls'] for i in range(3)] == [1, 1, 2 if huge else 0], result.reports
+    assert any('made way for the rule' in line for line in result.lines), result.lines
 
 
 @case

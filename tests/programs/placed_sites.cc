@@ -1,7 +1,7 @@
 // Blocks of several sites, and what memory policy the kernel has for them: what `memagent run
 // --place` does to a program, seen by the program.
 //
-//   placed_sites once | reuse | realloc | remap | threads | many | child
+//   placed_sites once | reuse | realloc | remap | own | threads | many | child
 //
 // Prints one line of JSON. Modes are the kernel's numbers (linux/mempolicy.h), -1: it does not say.
 // `wrong` counts what must not happen: contents that changed, errno that did.
@@ -17,6 +17,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
@@ -143,6 +145,53 @@ void Free(char* block) {
   munmap(moved, 2 * kFieldBytes);
 }
 
+// The kernel's flags of the mapping that holds the middle of a block: "hg" huge pages wanted, "nh"
+// not.
+std::string FlagsOf(const char* block, size_t bytes) {
+  const auto wanted = reinterpret_cast<uintptr_t>(block + bytes / 2);
+  std::ifstream smaps("/proc/self/smaps");
+  bool inside = false;
+  for (std::string line; std::getline(smaps, line);) {
+    unsigned long start = 0;
+    unsigned long end = 0;
+    if (sscanf(line.c_str(), "%lx-%lx ", &start, &end) == 2) {
+      inside = start <= wanted && wanted < end;
+    } else if (inside && line.rfind("VmFlags:", 0) == 0) {
+      return line.substr(8);
+    }
+  }
+  return "";
+}
+
+void BindToFirstNode(char* block, size_t bytes) {
+  unsigned long node = 1;
+  char* const page = block + kPageBytes - reinterpret_cast<uintptr_t>(block) % kPageBytes;
+  syscall(SYS_mbind, page, bytes - 2 * kPageBytes, 2 /* MPOL_BIND */, &node, 64, 0);
+}
+// By the function, then past it; where the kernel has none it refuses both.
+void WantHugePages(char* block, size_t bytes) {
+  char* const page = block + kPageBytes - reinterpret_cast<uintptr_t>(block) % kPageBytes;
+  madvise(page, bytes - 2 * kPageBytes, MADV_HUGEPAGE);
+  syscall(SYS_madvise, page, bytes - 2 * kPageBytes, MADV_HUGEPAGE);
+}
+
+// The program places its memory by itself.
+[[gnu::noinline]] void Own() {
+  char* field = AllocateField(kFieldBytes);
+  char* map = MapField(kFieldBytes);
+  char* other = AllocateOther(kFieldBytes);
+  for (char* block : {field, map}) BindToFirstNode(block, kFieldBytes);
+  for (char* block : {field, other}) WantHugePages(block, kFieldBytes);
+  printf("\"field\": %d, \"map\": %d, \"field_flags\": \"%s\", \"other_flags\": \"%s\", ",
+         ModeOf(field, kFieldBytes), ModeOf(map, kFieldBytes), FlagsOf(field, kFieldBytes).c_str(),
+         FlagsOf(other, kFieldBytes).c_str());
+  for (char* block : {field, map, other}) Fill(block, kFieldBytes);
+  for (char* block : {field, map, other}) Check(block, kFieldBytes);
+  Free(field);
+  Free(other);
+  munmap(map, kFieldBytes);
+}
+
 [[gnu::noinline]] void AllocateAndFree() {
   for (int i = 0; i < 500; ++i) {
     char* field = AllocateField(kPartBytes);
@@ -194,6 +243,7 @@ int main(int argc, char** argv) {
   if (what == "reuse") Reuse();
   if (what == "realloc") Realloc();
   if (what == "remap") Remap();
+  if (what == "own") Own();
   if (what == "threads") Threads();
   if (what == "many") Many();
   if (what == "child") Child();

@@ -75,8 +75,8 @@ TEST_F(PlacementRecorder, OfAMaskTheKernelReadsOneBitLess) {
 
 TEST_F(PlacementRecorder, NothingIsReadOfARefusedCall) {
   constexpr long kBad = 8;
-  for (const long number : {SYS_mbind, SYS_set_mempolicy, SYS_move_pages, SYS_migrate_pages,
-                            SYS_sched_setaffinity}) {
+  for (const long number :
+       {SYS_mbind, SYS_set_mempolicy, SYS_move_pages, SYS_migrate_pages, SYS_sched_setaffinity}) {
     const auto call = Recorded(number, {kBad, kBad, kBad, kBad, kBad, kBad}, -1, 14);
     ASSERT_TRUE(call) << number;
     EXPECT_EQ(call->error, 14);

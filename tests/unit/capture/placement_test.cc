@@ -45,11 +45,12 @@ std::string FrameOf(uintptr_t pc) {
 class PlacementTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    static std::string lines[2] = {
+    static std::string lines[3] = {
         "whole\tone\tinterleave:0\tstack\t" + FrameOf(PcIn(OneFunction)) + "\t*",
-        "some\tother\tbind:0\tany\t" + FrameOf(PcIn(AnotherFunction))};
-    static base::PlacementRule rules[2];
-    for (int i = 0; i < 2; ++i) ASSERT_EQ(base::ParsePlacementRule(lines[i], rules[i]), "");
+        "some\tother\tbind:0\tany\t" + FrameOf(PcIn(AnotherFunction)),
+        "parts\tthird\tblock:0+0\tstack\t" + FrameOf(PcIn(OneFunction) + 1) + "\t*"};
+    static base::PlacementRule rules[3];
+    for (int i = 0; i < 3; ++i) ASSERT_EQ(base::ParsePlacementRule(lines[i], rules[i]), "");
     SetPlacementRules(rules);
   }
   static void TearDownTestSuite() { SetPlacementRules({}); }
@@ -72,6 +73,10 @@ class PlacementTest : public testing::Test {
     StackId stack = StackId::kNone;
     for (const uintptr_t pc : outermost_first) stack = InternFrame(stack, pc);
     return ledger::SiteOfStack(kind, stack);
+  }
+  long Bind(uint64_t offset, uint64_t bytes) const {
+    unsigned long node = 1;
+    return syscall(SYS_mbind, start_ + offset, bytes, MPOL_BIND, &node, 64, 0);
   }
   int ModeAt(uint64_t offset) const {
     int mode = -1;
@@ -170,6 +175,44 @@ TEST_F(PlacementTest, MappingIsPlacedToItsLastPage) {
   if (ReadPlacementCounts(1).refused_calls > 0) GTEST_SKIP() << "mbind is refused here";
   EXPECT_EQ(ModeAt(kBytes - 4096), MPOL_PREFERRED);
   EXPECT_EQ(ReadPlacementCounts(1).blocks, 1u);
+}
+
+TEST_F(PlacementTest, MappingThatWouldBeCutIsCountedApart) {
+  const SiteId site = SiteOf(RegionKind::kMmap, {16, PcIn(OneFunction) + 1});
+  PlaceMapping(site, start_, kBytes);
+  EXPECT_EQ(ModeAt(0), MPOL_DEFAULT);
+  EXPECT_EQ(ReadPlacementCounts(2).uncut_mappings, 1u);
+  EXPECT_EQ(ReadPlacementCounts(2).refused_calls, 0u);
+}
+
+TEST_F(PlacementTest, ProgramsOwnPolicyForABlockIsOverruled) {
+  const SiteId site = SiteOf(RegionKind::kHeap, {16, PcIn(OneFunction)});
+  PlaceBlock(site, start_ + 16, kBytes - 16);
+  if (ReadPlacementCounts(0).refused_calls > 0) GTEST_SKIP() << "mbind is refused here";
+  ASSERT_EQ(Bind(8192, 8192), 0);
+  Overrule(OwnPlacement::kHugePages, start_ + 8192, 8192);
+  EXPECT_EQ(ModeAt(8192), MPOL_BIND);
+  Overrule(OwnPlacement::kPolicy, start_ + 8192, 8192);
+  EXPECT_EQ(ModeAt(8192), MPOL_INTERLEAVE);
+  EXPECT_EQ(ReadPlacementCounts(0).overruled_calls, 1u);
+  EXPECT_EQ(ReadPlacementCounts(0).blocks, 1u);
+  UnplaceBlock(site, start_ + 16, kBytes - 16);
+  Overrule(OwnPlacement::kPolicy, start_ + 8192, 8192);
+  EXPECT_EQ(ModeAt(8192), MPOL_DEFAULT);
+}
+
+TEST_F(PlacementTest, OfAMappingOnlyWhatTheProgramPlacedIsOverruled) {
+  const SiteId site = SiteOf(RegionKind::kMmap, {16, PcIn(AnotherFunction)});
+  PlaceMapping(site, start_, kBytes);
+  if (ReadPlacementCounts(1).refused_calls > 0) GTEST_SKIP() << "mbind is refused here";
+  ASSERT_EQ(Bind(0, kBytes), 0);
+  Overrule(OwnPlacement::kPolicy, start_, kBytes / 2);
+  EXPECT_EQ(ModeAt(0), MPOL_PREFERRED);
+  EXPECT_EQ(ModeAt(kBytes / 2), MPOL_BIND);
+  UnplaceMapping(start_, kBytes);
+  ASSERT_EQ(Bind(0, kBytes), 0);
+  Overrule(OwnPlacement::kPolicy, start_, kBytes);
+  EXPECT_EQ(ModeAt(0), MPOL_BIND);
 }
 
 }  // namespace
