@@ -185,6 +185,7 @@ static u64 data3_of(const struct sim_access *access) {
   if (!op->memory) return 0;
   value |= op->load ? BIT_ULL(0) : 0;
   value |= op->store ? BIT_ULL(1) : 0;
+  value |= access->huge ? BIT_ULL(4) : 0;  // hit in the first TLB, 2 MiB; Zen 5: the size's number
   value |= miss ? BIT_ULL(7) : 0;
   value |= op->locked ? BIT_ULL(15) : 0;
   value |= BIT_ULL(17);                       // DcLinAddrValid

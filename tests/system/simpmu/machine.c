@@ -35,7 +35,8 @@ void sim_seed(void) {
 
 u32 sim_random(u32 below) { return prandom_u32_state(this_cpu_ptr(&draws)) % below; }
 
-// Where the page lies now. Walks the page table without faulting and without sleeping.
+// Where the page lies now, and whether it is huge: a huge page that is mapped in parts counts, too.
+// Walks the page table without faulting and without sleeping.
 static void look_up_page(struct sim_access *access) {
   struct page *page;
 
@@ -43,6 +44,7 @@ static void look_up_page(struct sim_access *access) {
   if (get_user_pages_fast_only(access->op.addr, 1, 0, &page) == 1) {
     access->mapped = true;
     access->page_node = page_to_nid(page);
+    access->huge = compound_order(compound_head(page)) >= HPAGE_PMD_ORDER;
     access->phys = PFN_PHYS(page_to_pfn(page)) + offset_in_page(access->op.addr);
     put_page(page);
   }

@@ -44,6 +44,7 @@ struct sim_access {
   struct sim_op op;
   bool mapped;  // page_node and phys are known; not so for pages without a struct page (vvar)
   int page_node;
+  bool huge;  // its page has 2 MiB
   u64 phys;
   bool remote;  // what the data source says; differs from the nodes where the draw says "wrong"
   enum sim_level level;
