@@ -9,12 +9,18 @@ namespace {
 
 using ThreadsByName = std::map<std::string, std::vector<const ThreadView*>>;
 
-// View::threads are in the order in which they began.
+// A thread's place among those of its name is the program's only in the order of their numbers, which
+// the kernel gives in the order of creation; View::threads are in the order in which they came to run.
 ThreadsByName ByName(const View& view) {
   ThreadsByName threads;
   for (const ThreadView& thread : view.threads) {
     // The main thread's name is the program's, which may be another one after the change.
     if (thread.id != 0) threads[thread.main ? "" : thread.name].push_back(&thread);
+  }
+  for (auto& [name, group] : threads) {
+    std::stable_sort(group.begin(), group.end(), [](const ThreadView* a, const ThreadView* b) {
+      return a->tid < b->tid;
+    });
   }
   return threads;
 }

@@ -34,7 +34,7 @@ class ThreadPairs {
     bool is_clear = false;  // it has enough samples for that to be told from chance
   };
 
-  // Pairs by name, threads of one name in the order in which they began.
+  // Pairs by name, threads of one name in the order in which they were created.
   ThreadPairs(const View& before, const View& after);
 
   const std::vector<Pair>& pairs() const { return pairs_; }

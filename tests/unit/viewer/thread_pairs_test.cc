@@ -32,6 +32,17 @@ TEST(ThreadPairs, PinnedThreadsMoveNothing) {
       0);
 }
 
+// Which of two threads came to run first, and has the lower id, is chance.
+TEST(ThreadPairs, ThreadsOfANamePairInTheOrderOfTheirNumbers) {
+  View before = RunWith({Thread(1, "w", {100, 0}), Thread(2, "w", {0, 100})});
+  View after = RunWith({Thread(1, "w", {0, 100}), Thread(2, "w", {100, 0})});
+  before.threads[0].tid = 70;
+  before.threads[1].tid = 71;
+  after.threads[0].tid = 101;
+  after.threads[1].tid = 100;
+  EXPECT_FALSE(ThreadPairs(before, after).AnyMoved());
+}
+
 // Four threads; two change places, one becomes remote and one local: no change in all, but each
 // could as well have gone the other way.
 TEST(ThreadPairs, ThreadsThatMovedAreChance) {
