@@ -146,6 +146,15 @@ std::string PlacementLinesText(const Profile& profile) {
   return text;
 }
 
+std::string OptionLinesText(const Profile& profile) {
+  std::string text;
+  for (const v1::Event& event : profile.events) {
+    if (event.code() != "option_ignored") continue;
+    text += std::string(kPrefix) + "warning: " + Printable(event.text()) + "\n";
+  }
+  return text;
+}
+
 std::string SummaryText(const RunReport& report, pid_t pid, const std::string& why_not) {
   const RunReport::Line* line = ProfileOf(report, pid);
   if (line == nullptr && !report.profiles.empty()) line = &report.profiles.back();
@@ -156,7 +165,8 @@ std::string SummaryText(const RunReport& report, pid_t pid, const std::string& w
   const size_t others = report.profiles.size() - 1;
   const std::string path = Typed(line->text);
   std::string text = std::string(kPrefix) + measured + "\n";
-  if (loaded.profile) text += PlacementLinesText(*loaded.profile);
+  if (loaded.profile)
+    text += PlacementLinesText(*loaded.profile) + OptionLinesText(*loaded.profile);
   text += std::string(kPrefix) + "profile " + path;
   if (others > 0) text += " (and " + Counted(others, "profile") + " of other programs it started)";
   return text + "\n" + std::string(kPrefix) + "next: memagent report " + path + "\n";

@@ -1,4 +1,5 @@
-// The lines that end `memagent run`: three, and one for each placement rule.
+// The lines that end `memagent run`: three, and one for each placement rule and each option that was
+// not followed.
 #ifndef MEMAGENT_INJECT_RUN_SUMMARY_H_
 #define MEMAGENT_INJECT_RUN_SUMMARY_H_
 
@@ -35,6 +36,9 @@ std::string MeasuredText(const profile::Profile& profile);
 
 // What became of the placement rules, a line each; "" without rules.
 std::string PlacementLinesText(const profile::Profile& profile);
+
+// What the agent could not follow of its options, a warning each.
+std::string OptionLinesText(const profile::Profile& profile);
 
 // All lines. `why_not` is the known reason when the program could not be measured.
 std::string SummaryText(const RunReport& report, pid_t pid, const std::string& why_not);

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "agent/base/syscall.h"
+#include "agent/os/sandbox_probe.h"
 
 namespace memagent::os {
 namespace {
@@ -14,6 +15,7 @@ namespace {
 constexpr uint32_t kModeBits = 0xff;
 
 long RealGetMempolicy(void*, int* mode, uint64_t* mask, uint64_t address, unsigned flags) {
+  if (PageQuestionsForbidden()) return -EPERM;
   return base::Syscall(SYS_get_mempolicy, mode, mask, base::BitMask::kBits, address, flags);
 }
 

@@ -7,6 +7,7 @@
 
 #include "agent/base/syscall.h"
 #include "agent/os/machine.h"
+#include "agent/os/sandbox_probe.h"
 
 namespace memagent::os {
 namespace {
@@ -21,10 +22,12 @@ constexpr uint64_t kPagemapFileOrShared = uint64_t{1} << 61;
 constexpr uint64_t kPagemapMappedOnce = uint64_t{1} << 56;
 
 long RealMovePages(void*, std::span<const uint64_t> pages, int* status) {
+  if (PageQuestionsForbidden()) return -EPERM;
   return Syscall(SYS_move_pages, 0, pages.size(), pages.data(), nullptr, status, 0);
 }
 
 long RealGetMempolicy(void*, uint64_t page) {
+  if (PageQuestionsForbidden()) return -EPERM;
   int node = -1;
   const long result =
       Syscall(SYS_get_mempolicy, &node, nullptr, 0, page, MPOL_F_NODE | MPOL_F_ADDR);

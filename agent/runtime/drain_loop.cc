@@ -304,6 +304,8 @@ void DrainLoop::FollowCode() {
 void DrainLoop::LearnLateFacts() {
   if (std::exchange(late_known_, true)) return;
   late_ = ReadLateFacts(early_);
+  const bool asks = late_.topology.nodes.size() > 1 && !os::PageQuestionsForbidden();
+  if (asks && os::PageQuestionsKill()) os::ForbidPageQuestions();
   pipeline_.SetTopology(&late_.topology);
   pipeline_.SetCpuVendor(late_.machine.cpu.vendor);
   placement_.Begin(&late_.topology);

@@ -6,6 +6,7 @@
 #include "agent/base/arena.h"
 #include "agent/capture/placement.h"
 #include "agent/os/file.h"
+#include "agent/os/sandbox_probe.h"
 
 namespace memagent::runtime {
 namespace {
@@ -48,6 +49,9 @@ void LoadPlacementFile(const char* path, PlacementWarning warn, void* context) {
   for (size_t i = 0; i < capture::kMaxPlacementRules; ++i) new (&rules[i]) base::PlacementRule;
   const std::span room(rules, capture::kMaxPlacementRules);
   const size_t count = ParsePlacementRules({kept, text->size()}, room, warn, context);
+  if (count != 0 && os::PlacementCallsKill()) {
+    return warn(context, "place", "a seccomp filter would kill the program for placing memory");
+  }
   capture::SetPlacementRules(room.first(count));
 }
 

@@ -12,7 +12,8 @@ namespace memagent::runtime {
 // Called for what could not be followed: the option or the line, and why as the end of a sentence.
 using PlacementWarning = void (*)(void* context, std::string_view what, std::string_view reason);
 
-// Calling thread: the one that starts the session, which has the private heap.
+// Where a sandbox would kill for placing, no rule is followed. Calling thread: the one that starts
+// the session, which has the private heap.
 void LoadPlacementFile(const char* path, PlacementWarning warn, void* context);
 
 // Pure: the rules of a file's text, which they borrow from, into `rules`; how many.

@@ -196,6 +196,18 @@ def refusal_is_told_and_changes_nothing(folder):
     assert any('warning' in line and 'Operation not permitted' in line for line in result.lines), result.lines
 
 
+@case(rows='P68')
+def filter_that_kills_for_placing_kills_nobody(folder):
+    """systemd's SystemCallFilter=~@resources is there before the program starts."""
+    if os.uname().machine != 'x86_64':
+        harness.skip('the number of mbind is that of x86-64')
+    result = Placed(run(folder, ['fn:AllocateField=interleave'], 'once',
+                        preexec_fn=seccomp.kill('mbind')), folder)
+    assert result.said['field'] == DEFAULT, result.said
+    assert result.reports[-1]['placements'] == [], result.reports[-1]['placements']
+    assert any('warning' in line and 'would kill the program' in line for line in result.lines), result.lines
+
+
 @case
 def what_makes_no_sense_is_refused_before_the_program_runs(folder):
     site = site_of(folder, 'AllocateField')

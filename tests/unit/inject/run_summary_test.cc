@@ -63,6 +63,20 @@ TEST(MeasuredText, NoSampleNeedsNoShare) {
   EXPECT_EQ(MeasuredText(profile::Profile()), "0 samples; engine none");
 }
 
+TEST(OptionLinesText, WhatWasNotFollowedIsAWarning) {
+  profile::Profile profile;
+  v1::Event event;
+  event.set_code("foreign_malloc");
+  event.set_text("Said by the report.");
+  profile.events.push_back(event);
+  EXPECT_EQ(OptionLinesText(profile), "");
+  event.set_code("option_ignored");
+  event.set_text("option \"place\" is not followed: there is no memory.");
+  profile.events.push_back(event);
+  EXPECT_EQ(OptionLinesText(profile),
+            "memagent: warning: option \"place\" is not followed: there is no memory.\n");
+}
+
 TEST(PlacementLinesText, EachRuleIsALineAndAWarningWhereItFailed) {
   profile::Profile profile;
   EXPECT_EQ(PlacementLinesText(profile), "");
