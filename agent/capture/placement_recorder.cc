@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "agent/base/syscall.h"
+#include "agent/capture/drain_wake.h"
 #include "agent/capture/recorder.h"
 #include "agent/capture/stack_cache.h"
 #include "agent/ledger/placement_calls.h"
@@ -23,7 +24,7 @@ using base::BitMask;
 using ledger::PlacementCall;
 using ledger::PlacementKind;
 
-constinit std::atomic<size_t> cpu_mask_bytes{8};
+constinit std::atomic<size_t> cpu_mask_bytes{0};  // 0: not known yet
 
 // The first `bits` of a mask that the kernel has read as words.
 BitMask ReadMask(long address, uint64_t bits) {
@@ -40,10 +41,14 @@ BitMask ReadNodes(long address, unsigned long max_node) {
   return ReadMask(address, max_node == 0 ? 0 : max_node - 1);
 }
 
+size_t CpuMaskBytes() {
+  if (cpu_mask_bytes.load(std::memory_order_relaxed) == 0) SetCpuMaskBytes(os::CpuMaskBytes());
+  return cpu_mask_bytes.load(std::memory_order_relaxed);
+}
+
 BitMask ReadCpus(const void* mask, size_t bytes) {
   BitMask cpus;
-  const size_t read = std::min({bytes, cpu_mask_bytes.load(std::memory_order_relaxed),
-                                sizeof(cpus.words)});
+  const size_t read = std::min({bytes, CpuMaskBytes(), sizeof(cpus.words)});
   memcpy(cpus.words.data(), mask, read);
   return cpus;
 }
@@ -61,7 +66,6 @@ BitMask NodesAmong(long address, uint64_t count) {
 // A positive result is how many pages were left: then the kernel has not read all nodes.
 void FillMovePages(PlacementCall& call, const long (&a)[6], long result) {
   const auto count = static_cast<uint64_t>(a[1]);
-  call.kind = PlacementKind::kMovePages;
   call.target = static_cast<uint64_t>(a[0]);
   call.size_bytes = count * os::PageBytes();
   if (call.error != 0 || count == 0) return;
@@ -75,37 +79,36 @@ void FillAffinity(PlacementCall& call, uint64_t target, size_t bytes, const void
   if (call.error == 0) call.mask = ReadCpus(mask, bytes);
 }
 
-void FillPolicy(PlacementCall& call, PlacementKind kind, long mode, long nodes, long max_node) {
-  call.kind = kind;
+void FillPolicy(PlacementCall& call, long mode, long nodes, long max_node) {
   call.mode_and_flags = static_cast<uint32_t>(mode);
   if (call.error == 0) call.mask = ReadNodes(nodes, static_cast<unsigned long>(max_node));
 }
 
-void Fill(PlacementCall& call, long number, const long (&a)[6], long result) {
-  switch (number) {
-    case SYS_mbind:
-      FillPolicy(call, PlacementKind::kMbind, a[2], a[3], a[4]);
-      break;
-    case SYS_set_mempolicy:
-      return FillPolicy(call, PlacementKind::kSetMempolicy, a[0], a[1], a[2]);
-    case SYS_set_mempolicy_home_node:
-      call.kind = PlacementKind::kSetMempolicyHomeNode;
+// By `call.kind`.
+void Fill(PlacementCall& call, const long (&a)[6], long result) {
+  if (ledger::IsOfMapping(call.kind)) {
+    call.address = static_cast<uint64_t>(a[0]);
+    call.size_bytes = static_cast<uint64_t>(a[1]);
+  }
+  switch (call.kind) {
+    case PlacementKind::kMbind:
+      return FillPolicy(call, a[2], a[3], a[4]);
+    case PlacementKind::kSetMempolicy:
+      return FillPolicy(call, a[0], a[1], a[2]);
+    case PlacementKind::kSetMempolicyHomeNode:
       if (call.error == 0) call.mask.Set(static_cast<size_t>(a[2]));
-      break;
-    case SYS_move_pages:
+      return;
+    case PlacementKind::kMovePages:
       return FillMovePages(call, a, result);
-    case SYS_migrate_pages:
-      call.kind = PlacementKind::kMigratePages;
+    case PlacementKind::kMigratePages:
       call.target = static_cast<uint64_t>(a[0]);
       if (call.error == 0) call.mask = ReadNodes(a[3], static_cast<unsigned long>(a[1]));
       return;
-    default:
-      call.kind = PlacementKind::kSchedSetaffinity;
+    case PlacementKind::kSchedSetaffinity:
+    case PlacementKind::kPthreadSetaffinity:
       return FillAffinity(call, static_cast<uint64_t>(a[0]), static_cast<size_t>(a[1]),
                           reinterpret_cast<const void*>(a[2]));
   }
-  call.address = static_cast<uint64_t>(a[0]);
-  call.size_bytes = static_cast<uint64_t>(a[1]);
 }
 
 // A vfork child shares the parent's memory, and the record of its thread: what it calls is another
@@ -115,20 +118,39 @@ bool IsOwnThread(const ledger::ThreadRecord& record) {
 }
 
 template <typename FillCall>
-void Record(int error, const FrameStart& caller, FillCall fill) {
+void Record(PlacementKind kind, int error, const FrameStart& caller, FillCall fill) {
   if (!Recording()) return;
   ledger::HookGuard guard;
-  if (!guard.entered()) return ledger::LosePlacementCall();
+  if (!guard.entered()) return ledger::LosePlacementCall(kind, error);
   ledger::ThreadRecord* thread = CurrentThread();
-  if (thread == nullptr) return ledger::LosePlacementCall();
+  if (thread == nullptr) return ledger::LosePlacementCall(kind, error);
   if (!IsOwnThread(*thread)) return;
   PlacementCall call;
+  call.kind = kind;
   call.tsc = os::ReadTsc();
   call.error = error;
   call.thread = thread->tid;
   fill(call);
   call.stack = CaptureStack(caller, static_cast<StackCache*>(thread->stack_cache));
   ledger::PushPlacementCall(call);
+  if (ledger::WaitingPlacementCalls() >= ledger::kPlacementSlots / 2) WakeDrain();
+}
+
+PlacementKind KindOf(long number) {
+  switch (number) {
+    case SYS_mbind:
+      return PlacementKind::kMbind;
+    case SYS_set_mempolicy:
+      return PlacementKind::kSetMempolicy;
+    case SYS_set_mempolicy_home_node:
+      return PlacementKind::kSetMempolicyHomeNode;
+    case SYS_move_pages:
+      return PlacementKind::kMovePages;
+    case SYS_migrate_pages:
+      return PlacementKind::kMigratePages;
+    default:
+      return PlacementKind::kSchedSetaffinity;
+  }
 }
 
 }  // namespace
@@ -150,22 +172,19 @@ bool IsPlacementCall(long number) {
 void RecordPlacementCall(long number, const long (&arguments)[6], long result, int error,
                          const FrameStart& caller) {
   if (number == SYS_move_pages && arguments[3] == 0) return;  // only asks where pages are
-  Record(result < 0 ? error : 0, caller,
-         [&](PlacementCall& call) { Fill(call, number, arguments, result); });
+  Record(KindOf(number), result < 0 ? error : 0, caller,
+         [&](PlacementCall& call) { Fill(call, arguments, result); });
 }
 
 void RecordAffinity(int32_t tid, size_t bytes, const void* mask, int error,
                     const FrameStart& caller) {
-  Record(error, caller, [&](PlacementCall& call) {
-    call.kind = PlacementKind::kSchedSetaffinity;
-    FillAffinity(call, static_cast<uint64_t>(tid), bytes, mask);
-  });
+  Record(PlacementKind::kSchedSetaffinity, error, caller,
+         [&](PlacementCall& call) { FillAffinity(call, static_cast<uint64_t>(tid), bytes, mask); });
 }
 
 void RecordPthreadAffinity(uint64_t thread, size_t bytes, const void* mask, int error,
                            const FrameStart& caller) {
-  Record(error, caller, [&](PlacementCall& call) {
-    call.kind = PlacementKind::kPthreadSetaffinity;
+  Record(PlacementKind::kPthreadSetaffinity, error, caller, [&](PlacementCall& call) {
     call.target_is_handle = true;
     FillAffinity(call, thread, bytes, mask);
   });

@@ -1,8 +1,9 @@
-// Calls of the program that say where memory or threads shall be, recorded for the drain thread: for
-// syscall(), by which libnuma makes them, and for libc's functions.
+// Calls of the program that say where memory or threads shall be, recorded for the drain thread:
+// for syscall(), by which libnuma makes them, and for libc's functions.
 //
-// Calling thread: any host thread, after the call. Nothing here blocks, allocates or touches errno. What
-// the program's memory holds is only read where the kernel has just read it: after a granted call.
+// Calling thread: any host thread, after the call. Nothing here blocks, allocates or touches errno.
+// What the program's memory holds is only read where the kernel has just read it: after a granted
+// call.
 #ifndef MEMAGENT_AGENT_CAPTURE_PLACEMENT_RECORDER_H_
 #define MEMAGENT_AGENT_CAPTURE_PLACEMENT_RECORDER_H_
 
@@ -27,8 +28,8 @@ void RecordAffinity(int32_t tid, size_t bytes, const void* mask, int error,
 void RecordPthreadAffinity(uint64_t thread, size_t bytes, const void* mask, int error,
                            const FrameStart& caller);
 
-// How many bytes of a CPU mask the kernel reads, whatever size it is said to have: until this is
-// called, eight. Calling thread: the drain thread.
+// How many bytes of a CPU mask the kernel reads, whatever size it is said to have. Found out at the
+// first call; a test may say so before.
 void SetCpuMaskBytes(size_t bytes);
 
 }  // namespace memagent::capture

@@ -6,6 +6,7 @@
 
 #include <optional>
 
+#include "agent/base/bit_mask.h"
 #include "agent/base/syscall.h"
 #include "agent/os/file.h"
 
@@ -70,6 +71,12 @@ base::String ReadHypervisor(std::string_view sys_root, const CpuInfo& cpu) {
 }
 
 }  // namespace
+
+size_t CpuMaskBytes() {
+  base::BitMask mask;
+  const long bytes = Syscall(SYS_sched_getaffinity, 0, sizeof(mask.words), mask.words.data());
+  return bytes > 0 ? static_cast<size_t>(bytes) : sizeof(mask.words);
+}
 
 size_t PageBytes() {
 #if defined(__x86_64__)

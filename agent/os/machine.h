@@ -17,6 +17,10 @@ namespace memagent::os {
 // Size of a small page. Found in the kernel's auxiliary vector; calling thread: any.
 size_t PageBytes();
 
+// How many bytes of a mask of CPUs the kernel reads and fills, whatever is more; at most 128. A
+// system call; calling thread: any.
+size_t CpuMaskBytes();
+
 struct CpuInfo {
   base::String vendor;  // "AuthenticAMD", "GenuineIntel"; on AArch64 the implementer, "0x41"
   base::String model_name;

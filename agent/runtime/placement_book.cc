@@ -51,9 +51,7 @@ void PlacementBook::NotePolicy(const PlacementCall& call, Nanos time) {
     }
     changes_.push_back({call.thread, time, os::MakePolicy(call.mode_and_flags, call.mask)});
   }
-  if (call.kind != PlacementKind::kMbind && call.kind != PlacementKind::kSetMempolicyHomeNode) {
-    return;
-  }
+  if (!ledger::IsOfMapping(call.kind)) return;
   const Placed placed = {call.address, call.address + call.size_bytes, time};
   if (placed_.size() < kMaxPlaced) {
     placed_.push_back(placed);
@@ -62,6 +60,12 @@ void PlacementBook::NotePolicy(const PlacementCall& call, Nanos time) {
   Placed& oldest = placed_[next_placed_++ % kMaxPlaced];
   forgot_placed_ = std::max(forgot_placed_, oldest.time);
   oldest = placed;
+}
+
+// Where a lost one placed a mapping is not known: any mapping may have been, up to now.
+void PlacementBook::SetLost(const ledger::LostCalls& lost, Nanos now) {
+  if (lost.of_mappings != lost_.of_mappings) forgot_placed_ = std::max(forgot_placed_, now);
+  lost_ = lost;
 }
 
 const os::MemoryPolicy* PlacementBook::LastSet(Tid tid, Nanos time) const {

@@ -1,9 +1,9 @@
 // The program's placement calls as the profile lists them, and what follows for the memory policies
 // that its threads were under.
 //
-// A thread has the policy that it set last; else the one that the thread that made it had then; else, the
-// first thread, the one that was in force when the agent started. What can't be known so is not told.
-// Pure. Calling thread: the drain thread.
+// A thread has the policy that it set last; else the one that the thread that made it had then;
+// else, the first thread, the one that was in force when the agent started. What can't be known so
+// is not told. Pure. Calling thread: the drain thread.
 #ifndef MEMAGENT_AGENT_RUNTIME_PLACEMENT_BOOK_H_
 #define MEMAGENT_AGENT_RUNTIME_PLACEMENT_BOOK_H_
 
@@ -19,9 +19,9 @@ namespace memagent::runtime {
 // Equal calls of one thread from one place.
 struct PlacementRow {
   ledger::PlacementCall first;
-  Nanos time = 0;                    // of the first
-  SiteId site = SiteId::kUnknown;    // likewise
-  int32_t target_tid = 0;            // 0: the caller; -1: not known
+  Nanos time = 0;                  // of the first
+  SiteId site = SiteId::kUnknown;  // likewise
+  int32_t target_tid = 0;          // 0: the caller; -1: not known
   uint64_t size_bytes = 0;
   uint64_t calls = 0;
   uint64_t refused = 0;
@@ -45,23 +45,24 @@ class PlacementBook {
 
   void SetStartPolicy(const os::MemoryPolicy& policy) { start_policy_ = policy; }
 
-  // Calls come in any order of time between threads, in order of each. `target_tid` as in PlacementRow.
+  // Calls come in any order of time between threads, in order of each. `target_tid` as in
+  // PlacementRow.
   void Add(const ledger::PlacementCall& call, Nanos time, SiteId site, int32_t target_tid);
   // How far times of calls and of page faults may be off each other.
   void SetClockError(Nanos error) { clock_error_ = error; }
-  // Calls that are known to be missing.
-  void SetLost(uint64_t lost) { lost_ = lost; }
+  // Calls that are known to be missing by `now`.
+  void SetLost(const ledger::LostCalls& lost, Nanos now);
 
   const base::Vector<PlacementRow>& rows() const { return rows_; }
   // Calls beyond the rows that are kept, and lost ones.
-  uint64_t left_out() const { return beyond_ + lost_; }
+  uint64_t left_out() const { return beyond_ + lost_.all; }
 
   // The policy of the thread `serial` at `time`, 0: of whichever. `origin_of(serial)` is an
   // std::optional<ThreadOrigin>.
   template <typename OriginOf>
   std::optional<os::MemoryPolicy> PolicyOf(uint32_t serial, Nanos time, OriginOf origin_of) const {
     constexpr int kMaxGenerations = 64;
-    if (lost_ != 0 || forgot_changes_) return std::nullopt;
+    if (lost_.of_threads != 0 || forgot_changes_) return std::nullopt;
     if (changes_.empty()) return start_policy_;
     for (int i = 0; i < kMaxGenerations && serial != 0; ++i) {
       const std::optional<ThreadOrigin> origin = origin_of(serial);
@@ -100,7 +101,7 @@ class PlacementBook {
   std::optional<os::MemoryPolicy> start_policy_;
   base::Vector<PlacementRow> rows_;
   uint64_t beyond_ = 0;
-  uint64_t lost_ = 0;
+  ledger::LostCalls lost_;
   Nanos clock_error_ = 0;
   base::Vector<Change> changes_;
   bool forgot_changes_ = false;

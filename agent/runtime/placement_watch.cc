@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "agent/base/syscall.h"
-#include "agent/capture/placement_recorder.h"
 #include "agent/ledger/thread_record.h"
 #include "agent/os/huge_pages.h"
 
@@ -26,14 +24,6 @@ int32_t TidOfHandle(uint64_t handle) {
   return tid;
 }
 
-// The kernel fills what it has of a mask: so much of one it reads.
-void LearnCpuMaskBytes() {
-  base::BitMask mask;
-  const long bytes =
-      base::Syscall(SYS_sched_getaffinity, 0, sizeof(mask.words), mask.words.data());
-  capture::SetCpuMaskBytes(bytes > 0 ? static_cast<size_t>(bytes) : sizeof(mask.words));
-}
-
 // A counter that could not be read is 0 now.
 uint64_t Since(uint64_t start, uint64_t now) { return now > start ? now - start : 0; }
 
@@ -46,7 +36,6 @@ std::string_view ModeOf(const PlacementCall& call) {
 
 void PlacementWatch::Begin(const os::Topology* topology) {
   topology_ = topology;
-  LearnCpuMaskBytes();
   if (!several_nodes()) return;
   if (const auto policy = policies_.OfThisThread()) book_.SetStartPolicy(*policy);
   nodes_.resize(topology_->nodes.size());
@@ -77,7 +66,7 @@ void PlacementWatch::TakeCalls() {
     if (call.address != 0) site = attributor_.Attribute(call.address, {call.tsc, error_ticks}).site;
     book_.Add(call, clock_.ToNanos(call.tsc), site, target);
   }
-  book_.SetLost(ledger::LostPlacementCalls());
+  book_.SetLost(ledger::LostPlacementCalls(), os::MonotonicNanos());
 }
 
 // Which policy governed a page: its mapping's, or that of the thread that touched it first. Pages that

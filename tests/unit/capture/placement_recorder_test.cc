@@ -3,14 +3,18 @@
 
 #include <gtest/gtest.h>
 #include <linux/mempolicy.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
+#include <cstring>
 #include <optional>
 #include <vector>
 
+#include "agent/capture/drain_wake.h"
 #include "agent/ledger/placement_calls.h"
+#include "agent/os/machine.h"
 
 namespace memagent::capture {
 namespace {
@@ -115,6 +119,24 @@ TEST_F(PlacementRecorder, OfCpusNoMoreIsReadThanTheKernelReads) {
   EXPECT_EQ(BitsOf(*call), (Bits{1, 64}));
   RecordAffinity(0, 4, mask.data(), 0, MEMAGENT_CALLER());
   EXPECT_EQ(BitsOf(*Taken()), (Bits{1}));
+}
+
+TEST_F(PlacementRecorder, HowMuchOfAMaskCountsIsAskedOfTheKernelAtTheFirstCall) {
+  SetCpuMaskBytes(0);
+  cpu_set_t mask;
+  memset(&mask, 0xff, sizeof(mask));
+  RecordAffinity(0, sizeof(mask), &mask, 0, MEMAGENT_CALLER());
+  EXPECT_EQ(BitsOf(*Taken()).size(), 8 * os::CpuMaskBytes());
+}
+
+TEST_F(PlacementRecorder, TheDrainThreadIsWokenBeforeTheQueueIsFull) {
+  const std::array<uint64_t, 2> mask = {0x2, 0x1};
+  const uint32_t before = drain_sleep.ticks_wanted;
+  uint64_t calls = 0;
+  for (; drain_sleep.ticks_wanted == before && calls < ledger::kPlacementSlots; ++calls) {
+    RecordAffinity(0, sizeof(mask), mask.data(), 0, MEMAGENT_CALLER());
+  }
+  EXPECT_EQ(calls, ledger::kPlacementSlots / 2);
 }
 
 }  // namespace

@@ -30,17 +30,44 @@ TEST_F(PlacementCalls, ComeOutInOrderOverManyLaps) {
     EXPECT_EQ(call.address, i);
   }
   EXPECT_FALSE(PopPlacementCall(call));
-  EXPECT_EQ(LostPlacementCalls(), 0u);
+  EXPECT_EQ(LostPlacementCalls().all, 0u);
 }
 
 TEST_F(PlacementCalls, AFullQueueRefusesAndCounts) {
   for (uint64_t i = 0; i < kPlacementSlots; ++i) ASSERT_TRUE(PushPlacementCall(Call(i)));
   EXPECT_FALSE(PushPlacementCall(Call(1)));
-  EXPECT_EQ(LostPlacementCalls(), 1u);
+  EXPECT_EQ(LostPlacementCalls().all, 1u);
   PlacementCall call;
   EXPECT_TRUE(PopPlacementCall(call));
   EXPECT_TRUE(PushPlacementCall(Call(7)));
   EXPECT_FALSE(PushPlacementCall(Call(8)));
+}
+
+TEST_F(PlacementCalls, OfLostOnesThoseThatChangePoliciesAreKnown) {
+  PlacementCall call = Call(1);
+  call.kind = PlacementKind::kSchedSetaffinity;
+  for (uint64_t i = 0; i < kPlacementSlots; ++i) ASSERT_TRUE(PushPlacementCall(call));
+  EXPECT_EQ(WaitingPlacementCalls(), kPlacementSlots);
+  const auto expect_lost = [](uint64_t all, uint64_t of_threads, uint64_t of_mappings) {
+    const LostCalls lost = LostPlacementCalls();
+    EXPECT_EQ(lost.all, all);
+    EXPECT_EQ(lost.of_threads, of_threads);
+    EXPECT_EQ(lost.of_mappings, of_mappings);
+  };
+  EXPECT_FALSE(PushPlacementCall(call));
+  expect_lost(1, 0, 0);
+  call.kind = PlacementKind::kSetMempolicy;
+  EXPECT_FALSE(PushPlacementCall(call));
+  expect_lost(2, 1, 0);
+  call.kind = PlacementKind::kMbind;
+  EXPECT_FALSE(PushPlacementCall(call));
+  expect_lost(3, 1, 1);
+  LosePlacementCall(PlacementKind::kSetMempolicy, 22);  // refused: it changed nothing
+  LosePlacementCall(PlacementKind::kMbind, 14);
+  expect_lost(5, 1, 1);
+  ForgetPlacementCalls();
+  expect_lost(0, 0, 0);
+  EXPECT_EQ(WaitingPlacementCalls(), 0u);
 }
 
 TEST_F(PlacementCalls, WhatIsForgottenDoesNotComeOut) {
@@ -83,7 +110,7 @@ TEST_F(PlacementCalls, OfManyThreadsNoneIsTornOrTwice) {
   for (std::thread& thread : threads) thread.join();
   take();
   EXPECT_EQ(taken + refused.load(), kThreads * kCalls);
-  EXPECT_EQ(LostPlacementCalls(), refused.load());
+  EXPECT_EQ(LostPlacementCalls().all, refused.load());
 }
 
 }  // namespace

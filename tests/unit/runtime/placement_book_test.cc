@@ -90,7 +90,7 @@ TEST_F(PlacementBookTest, CallsBeyondTheRowsAndLostOnesAreLeftOut) {
   for (size_t i = 0; i < PlacementBook::kMaxRows + 5; ++i) {
     book_.Add(Mbind(static_cast<Tid>(i), 0x1000, 1), i, SiteId::kUnknown, 0);
   }
-  book_.SetLost(2);
+  book_.SetLost({2, 0, 0}, 50);
   EXPECT_EQ(book_.rows().size(), PlacementBook::kMaxRows);
   EXPECT_EQ(book_.left_out(), 7u);
 }
@@ -140,8 +140,19 @@ TEST_F(PlacementBookTest, RefusedChangesChangeNothingAndLostOnesMakeAllUnknown) 
   refused.error = 22;
   book_.Add(refused, 100, {}, 0);
   EXPECT_EQ(PolicyOf(1, 150), "default");
-  book_.SetLost(1);
+  book_.SetLost({9, 0, 0}, 120);  // of CPUs
+  EXPECT_EQ(PolicyOf(1, 150), "default");
+  book_.SetLost({10, 1, 0}, 130);
   EXPECT_EQ(PolicyOf(1, 150), "?");
+}
+
+TEST_F(PlacementBookTest, UpToALostPlacementAnyMappingMayHaveBeenPlaced) {
+  book_.SetLost({3, 0, 0}, 100);
+  EXPECT_FALSE(book_.PlacedSince(0x777000, 50));
+  book_.SetLost({4, 0, 1}, 200);
+  book_.SetLost({4, 0, 1}, 300);  // no more of them
+  EXPECT_TRUE(book_.PlacedSince(0x777000, 200));
+  EXPECT_FALSE(book_.PlacedSince(0x777000, 201));
 }
 
 TEST_F(PlacementBookTest, MappingsPlacedSinceAreKnownToBe) {
