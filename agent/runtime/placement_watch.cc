@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "agent/capture/placement.h"
 #include "agent/ledger/thread_record.h"
 #include "agent/os/huge_pages.h"
 
@@ -22,6 +23,14 @@ int32_t TidOfHandle(uint64_t handle) {
     if (record->fs_base == handle) tid = record->tid;
   });
   return tid;
+}
+
+// Whether blocks of a site have a policy of our own while they are in use.
+bool GetsPolicy(SiteId site) {
+  const int rule = capture::PlacementOf(site);
+  const auto rules = capture::PlacementRules();
+  return rule >= 0 && static_cast<size_t>(rule) < rules.size() &&
+         rules[static_cast<size_t>(rule)].kind <= base::PlacementKind::kLocal;
 }
 
 // A counter that could not be read is 0 now.
@@ -46,16 +55,16 @@ void PlacementWatch::Begin(const os::Topology* topology) {
 
 // 0 for the caller and its process.
 int32_t PlacementWatch::TargetOf(const PlacementCall& call) const {
-  const int32_t tid = call.target_is_handle ? TidOfHandle(call.target)
-                                            : static_cast<int32_t>(call.target);
+  const int32_t tid =
+      call.target_is_handle ? TidOfHandle(call.target) : static_cast<int32_t>(call.target);
   const bool of_process =
       call.kind == PlacementKind::kMigratePages || call.kind == PlacementKind::kMovePages;
   return tid == call.thread || (of_process && tid == pid_) ? 0 : tid;
 }
 
 void PlacementWatch::TakeCalls() {
-  const uint64_t error_ticks = static_cast<uint64_t>(
-      static_cast<double>(clock_.ErrorBoundNanos()) / clock_.NanosPerTick());
+  const uint64_t error_ticks =
+      static_cast<uint64_t>(static_cast<double>(clock_.ErrorBoundNanos()) / clock_.NanosPerTick());
   book_.SetClockError(clock_.ErrorBoundNanos());
   PlacementCall call;
   // At most as many as fit: a program that goes on calling is not waited for.
@@ -69,8 +78,8 @@ void PlacementWatch::TakeCalls() {
   book_.SetLost(ledger::LostPlacementCalls(), os::MonotonicNanos());
 }
 
-// Which policy governed a page: its mapping's, or that of the thread that touched it first. Pages that
-// were accessed say so only of sites of which no first touch told it.
+// Which policy governed a page: its mapping's, or that of the thread that touched it first. Pages
+// that were accessed say so only of sites of which no first touch told it.
 std::optional<aggregate::PolicyKey> PlacementWatch::PolicyAt(const aggregate::SiteStats& site,
                                                              const aggregate::FreshPage& page) {
   if (!page.touched && site.touched_policies != 0) return std::nullopt;
@@ -78,6 +87,7 @@ std::optional<aggregate::PolicyKey> PlacementWatch::PolicyAt(const aggregate::Si
   const auto mapping = policies_.OfMapping(page.address);
   if (!mapping) return std::nullopt;
   if (mapping->mode != MPOL_DEFAULT) return aggregate::PolicyKey{*mapping, false};
+  if (GetsPolicy(page.site)) return std::nullopt;  // it was freed since, and its policy taken back
   const auto origin_of = [this](uint32_t serial) -> std::optional<ThreadOrigin> {
     const auto known = observation_.threads().find(serial);
     if (known == observation_.threads().end()) return std::nullopt;
@@ -133,8 +143,9 @@ uint32_t PlacementWatch::SerialOf(Tid tid, Nanos time) const {
 }
 
 base::BitMask PlacementWatch::NodesOf(const PlacementCall& call) const {
-  if (!call.mask_is_cpus || topology_ == nullptr) return call.mask;
+  if (!call.mask_is_cpus) return call.mask;
   base::BitMask nodes;
+  if (topology_ == nullptr) return nodes;
   call.mask.ForEach([&](uint32_t cpu) {
     const NodeId node = topology_->NodeOfCpu(cpu);
     if (node != NodeId::kUnknown) nodes.Set(static_cast<size_t>(node));
