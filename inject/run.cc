@@ -24,12 +24,16 @@ std::string FromEnvironment(const char* name) {
   return value != nullptr ? value : "";
 }
 
-// Why the command cannot be measured, said before it runs; "" when it can.
+// As the agent reads it (runtime/settings.cc).
+bool IsSwitchedOff() {
+  const std::string value = FromEnvironment("MEMAGENT");
+  return value == "off" || value == "0";
+}
+
+// Why the command cannot be measured; "" when it can.
 std::string WhyNotMeasurable(const std::string& command) {
-  if (FromEnvironment("MEMAGENT") == "off") return "MEMAGENT=off is set in the environment.";
-  const std::string why = WhyNotMeasured(InspectProgram(command));
-  if (!why.empty()) Say(why);
-  return why;
+  if (IsSwitchedOff()) return "MEMAGENT=off is set in the environment.";
+  return WhyNotMeasured(InspectProgram(command));
 }
 
 std::vector<Environment> AgentEnvironment(const std::string& library, const std::string& options,
@@ -98,7 +102,14 @@ int RunCommand(const std::vector<std::string>& args, const ProfileQueries& queri
     Say(problem);
     return kOwnFailure;
   }
-  return RunMeasured(arguments, rules, WhyNotMeasurable(arguments.command.front()));
+  const std::string why_not = WhyNotMeasurable(arguments.command.front());
+  if (!why_not.empty() && !rules.empty()) {
+    // The result would be taken for that of the placement.
+    Say("the program was not started, since nothing would be placed: " + why_not);
+    return kOwnFailure;
+  }
+  if (!why_not.empty() && !IsSwitchedOff()) Say(why_not);  // else the user knows
+  return RunMeasured(arguments, rules, why_not);
 }
 
 }  // namespace memagent::inject

@@ -229,6 +229,17 @@ def what_makes_no_sense_is_refused_before_the_program_runs(folder):
 
 
 @case
+def program_that_can_not_be_measured_is_not_run_unplaced(folder):
+    static = harness.PROGRAMS / 'pitfalls/hello_static'
+    for program, variables, words in ((static, {}, 'statically linked'), (PROGRAM, {'MEMAGENT': 'off'}, 'MEMAGENT=off'),
+                                      (PROGRAM, {'MEMAGENT': '0'}, 'MEMAGENT=off')):
+        result = run(folder, ['fn:main=local'], 'once', program=program, env=harness.environment(**variables))
+        text = result.stderr.decode()
+        assert result.status == 125 and result.stdout == b'', (words, result.status)
+        assert words in text and text.count('\n') == 1, (words, text)
+
+
+@case
 def rules_are_gone_when_the_run_is_over(folder):
     variables = harness.environment(TMPDIR=str(folder))
     placed(folder, ['fn:AllocateField=interleave'], 'once', env=variables)
