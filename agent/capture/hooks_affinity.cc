@@ -14,13 +14,19 @@ struct CpuMask {
   const cpu_set_t* cpus;
 };
 
-// Up to glibc 2.3.3 these functions took no size, and the mask of 1,024 bits came second. Our symbols
-// have no version and answer such a program, too: what it passes for a size is an address.
+// Up to glibc 2.3.3 these functions took no size, and the mask of 1,024 bits came second. Our
+// symbols have no version and answer such a program, too: what it passes for a size is an address.
+// Programs of that time are linked to 4 MiB; a mask of so many bytes would be one of 32 million
+// CPUs. Other architectures than x86-64 never had these functions.
 CpuMask MaskOf(size_t bytes, const cpu_set_t* cpus) {
-  constexpr size_t kLowestAddress = size_t{1} << 16;
+#if defined(__x86_64__)
+  constexpr size_t kLowestAddress = 0x400000;
   constexpr size_t kHighestAddress = size_t{1} << 47;
-  if (bytes < kLowestAddress || bytes >= kHighestAddress) return {bytes, cpus};
-  return {sizeof(cpu_set_t), reinterpret_cast<const cpu_set_t*>(bytes)};
+  if (bytes >= kLowestAddress && bytes < kHighestAddress) {
+    return {sizeof(cpu_set_t), reinterpret_cast<const cpu_set_t*>(bytes)};
+  }
+#endif
+  return {bytes, cpus};
 }
 
 }  // namespace

@@ -59,6 +59,7 @@ void TryAffinity() {
   Try("by pid", [&] { return sched_setaffinity(getpid(), sizeof(own), &own); });
   Try("8 bytes", [&] { return sched_setaffinity(0, 8, &own); });
   Try("endless", [&] { return sched_setaffinity(0, ~size_t{0}, &own); });
+  Try("1 MiB", [&] { return sched_setaffinity(0, size_t{1} << 20, &own); });
   Try("no CPU", [&] { return sched_setaffinity(0, sizeof(none), &none); });
   Try("nobody", [&] { return sched_setaffinity(999'999'999, sizeof(own), &own); });
   Try("nowhere", [] {
