@@ -216,8 +216,6 @@ void SetRecording(bool on) {
 bool Recording() { return tracking.load(std::memory_order_relaxed) != 0; }
 
 void SetSampleBytes(uint32_t mean) {
-  // A block that is left out can't be placed.
-  if (IsPlacing() && mean > ledger::kLargeBlock) mean = ledger::kLargeBlock;
   if (mean > ledger::largest_mean.load(std::memory_order_relaxed)) {
     ledger::largest_mean.store(mean, std::memory_order_relaxed);
   }

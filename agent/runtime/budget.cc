@@ -22,8 +22,9 @@ double Budget::overhead() const { return last_ ? Overhead(first_, *last_) : 0; }
 
 bool Budget::Lower(bool tracking) {
   if (tracking) {
-    if (rates_.sample_bytes >= kMostSampleBytes) return false;
-    rates_.sample_bytes = std::clamp(rates_.sample_bytes * 4, kFirstSampleBytes, kMostSampleBytes);
+    if (rates_.sample_bytes >= most_sample_bytes_) return false;
+    rates_.sample_bytes =
+        std::clamp(rates_.sample_bytes * 4, kFirstSampleBytes, most_sample_bytes_);
   } else {
     if (rates_.period_factor >= kMostPeriodFactor) return false;
     rates_.period_factor *= 2;

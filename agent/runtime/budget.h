@@ -51,7 +51,8 @@ class Budget {
   };
 
   // `finest`: what the options ask for; never finer. `share` 0: no budget, no step ever.
-  Budget(double share, const Rates& finest) : share_(share), finest_(finest), rates_(finest) {}
+  Budget(double share, const Rates& finest, uint32_t most_sample_bytes = kMostSampleBytes)
+      : share_(share), most_sample_bytes_(most_sample_bytes), finest_(finest), rates_(finest) {}
 
   // What to change, or nothing. Cheap when called more often than every interval.
   std::optional<Step> Judge(Nanos now, const CostSoFar& cost);
@@ -68,6 +69,7 @@ class Budget {
   bool Raise();
 
   double share_;
+  uint32_t most_sample_bytes_;
   Rates finest_;
   Rates rates_;
   Nanos next_ = 0;

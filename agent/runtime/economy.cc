@@ -4,8 +4,10 @@
 #include <charconv>
 #include <iterator>
 
+#include "agent/capture/placement.h"
 #include "agent/capture/recorder.h"
 #include "agent/ledger/allocation_sampler.h"
+#include "agent/ledger/shadow_map.h"
 
 namespace memagent::runtime {
 namespace {
@@ -26,6 +28,12 @@ void AppendPercent(base::String& text, double share) {
 
 Rates Asked(const base::Options& options) {
   return {static_cast<uint32_t>(std::max<uint64_t>(1, options.sample_bytes)), 1};
+}
+
+// A block that is left out by chance can't be placed (D34).
+uint32_t MostSampleBytes() {
+  return capture::IsPlacing() ? static_cast<uint32_t>(ledger::kLargeBlock)
+                              : Budget::kMostSampleBytes;
 }
 
 // Hooks that the processor works on beside the program's own code take less than they seem to when
@@ -52,7 +60,7 @@ Economy::Economy(const Settings& settings, Observation& observation,
     : observation_(observation),
       aggregator_(aggregator),
       log_(log),
-      budget_(settings.budget_share, Asked(settings.options)) {}
+      budget_(settings.budget_share, Asked(settings.options), MostSampleBytes()) {}
 
 void Economy::Judge(Nanos now, const OwnCost& cost) {
   const auto step = budget_.Judge(now, SoFar(cost));

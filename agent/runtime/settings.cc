@@ -11,8 +11,10 @@
 #include <string_view>
 
 #include "agent/base/syscall.h"
+#include "agent/capture/placement.h"
 #include "agent/capture/real_symbols.h"
 #include "agent/ledger/allocation_sampler.h"
+#include "agent/ledger/shadow_map.h"
 #include "agent/os/file.h"
 #include "agent/profile/output_name.h"
 #include "agent/runtime/placement_file.h"
@@ -122,6 +124,15 @@ void LimitNumbers(Settings& settings) {
   MakePowerOfTwo(settings, "sample_bytes", options.sample_bytes);
 }
 
+// Rules are in force. A block that is left out by chance can't be placed.
+void TrackWhatIsPlaced(Settings& settings) {
+  uint64_t& mean = settings.options.sample_bytes;
+  if (mean <= ledger::kLargeBlock) return;
+  mean = ledger::kLargeBlock;
+  Note(settings, "sample_bytes",
+       "\" was changed: ", "blocks of 16 KiB and more are tracked, since rules place them");
+}
+
 bool TakeVariable(std::string_view entry, std::string_view name, std::string_view& value) {
   if (entry.size() <= name.size() || !entry.starts_with(name) || entry[name.size()] != '=') {
     return false;
@@ -188,6 +199,7 @@ void ReadSettings(Settings& settings) {
       Note(*static_cast<Settings*>(context), what, "\" is not followed: ", reason);
     };
     LoadPlacementFile(settings.options.place.text, note, &settings);
+    if (capture::IsPlacing()) TrackWhatIsPlaced(settings);
   }
 }
 

@@ -91,6 +91,16 @@ TEST_F(BudgetTest, TheCoarsestRatesAreTheEnd) {
   EXPECT_FALSE(Interval(10, 10));
 }
 
+TEST_F(BudgetTest, BlocksThatAreToBePlacedAreNotLeftOut) {
+  budget_ = Budget(0.01, {}, 16384);
+  uint32_t announced = 0;
+  for (int i = 0; i < 100; ++i) {
+    if (const auto step = Interval(10, 10)) announced = step->rates.sample_bytes;
+  }
+  EXPECT_EQ(announced, 16384u);
+  EXPECT_EQ(budget_.rates().sample_bytes, 16384u);
+}
+
 TEST_F(BudgetTest, SamplesAreNotGivenAwayForACostThatIsNotTheirs) {
   for (int i = 0; i < 100; ++i) Interval(10, 0.001);  // what is left out costs half already
   EXPECT_EQ(budget_.rates().sample_bytes, Budget::kMostSampleBytes);

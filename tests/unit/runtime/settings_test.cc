@@ -4,9 +4,12 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <string_view>
+
+#include "agent/capture/placement.h"
 
 namespace memagent::runtime {
 namespace {
@@ -79,6 +82,21 @@ TEST_F(SettingsTest, NumbersOutOfRangeAreBroughtIntoItAndSaid) {
   EXPECT_EQ(settings->options.ring_pages, 32u);
   EXPECT_STREQ(settings->problems[0].text,
                "option \"ring_pages\" was changed: the next smaller power of two is used.");
+}
+
+TEST_F(SettingsTest, UnderRulesNoBlockThatTheyCanPlaceIsLeftOut) {
+  setenv("MEMAGENT_OPTIONS", "sample_bytes=65536,place=/no/such/file", 1);
+  EXPECT_EQ(Read()->options.sample_bytes, 65536u);
+  const std::string path = testing::TempDir() + "settings_test.rules";
+  std::ofstream(path) << "a\tb\tlocal\tany\taa:1-2\n";
+  setenv("MEMAGENT_OPTIONS", ("sample_bytes=65536,place=" + path).c_str(), 1);
+  const auto settings = Read();
+  unlink(path.c_str());
+  capture::SetPlacementRules({});
+  EXPECT_EQ(settings->options.sample_bytes, 16384u);
+  ASSERT_EQ(settings->problem_count, 1u);
+  EXPECT_NE(std::string_view(settings->problems[0].text).find("sample_bytes"),
+            std::string_view::npos);
 }
 
 TEST_F(SettingsTest, MissingOutputFolderIsOneSentence) {
