@@ -27,7 +27,7 @@ constinit std::atomic<uint32_t> unloads{0};
   const auto tid = static_cast<Tid>(base::Syscall(SYS_gettid));
   const bool is_main = tid == base::Syscall(SYS_getpid);
   const auto sp = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
-  ThreadRecord* record = ledger::RegisterThread(tid, is_main, sp);
+  ThreadRecord* record = ledger::RegisterThread(tid, is_main, sp, ledger::thread_state.creation);
   if (record == nullptr) return nullptr;
   if (record->stack_cache == nullptr) {
     record->stack_cache = CreateStackCache();

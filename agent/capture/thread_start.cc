@@ -118,11 +118,10 @@ void RecordThreadStart(uint32_t creator, uint64_t created_tsc) {
   if (!Recording()) return ForgetExpectedThread();
   ledger::HookGuard guard;
   const ThreadStartTimer timer;
+  ledger::thread_state.creation = {creator, created_tsc};
   ThreadRecord* thread = CurrentThread();
   ForgetExpectedThread();
   if (thread == nullptr) return;
-  thread->created_tsc = created_tsc;
-  thread->creator = creator;
   uint32_t state = ThreadRecord::kNotObserved;
   if (!awaited.load(std::memory_order_relaxed) ||
       !thread->observed.compare_exchange_strong(state, ThreadRecord::kSpins)) {

@@ -67,7 +67,8 @@ uint64_t ThreadPointer() {
   return pointer;
 }
 
-ThreadRecord* Register(Tid tid, bool is_main, uint64_t initial_sp, uint64_t fs_base) {
+ThreadRecord* Register(Tid tid, bool is_main, uint64_t initial_sp, uint64_t fs_base,
+                       const ThreadCreation& creation) {
   ThreadRecord* record = free_records.Pop();
   if (record == nullptr) record = MakeRecord();
   if (record == nullptr) return nullptr;
@@ -77,8 +78,7 @@ ThreadRecord* Register(Tid tid, bool is_main, uint64_t initial_sp, uint64_t fs_b
   record->fs_base = fs_base;
   record->start_tsc = os::ReadTsc();
   record->runs_since_tsc = record->start_tsc;
-  record->creator = kUnnumbered;
-  record->created_tsc = 0;
+  record->creation = creation;
   record->observed.store(ThreadRecord::kNotObserved, std::memory_order_relaxed);
   record->sampler.Seed(record->start_tsc ^ static_cast<uint64_t>(tid) << 40);
   record->serial.store(kUnnumbered, std::memory_order_release);
@@ -87,8 +87,9 @@ ThreadRecord* Register(Tid tid, bool is_main, uint64_t initial_sp, uint64_t fs_b
 
 }  // namespace
 
-ThreadRecord* RegisterThread(Tid tid, bool is_main, uint64_t initial_sp) {
-  ThreadRecord* record = Register(tid, is_main, initial_sp, ThreadPointer());
+ThreadRecord* RegisterThread(Tid tid, bool is_main, uint64_t initial_sp,
+                             const ThreadCreation& creation) {
+  ThreadRecord* record = Register(tid, is_main, initial_sp, ThreadPointer(), creation);
   if (record != nullptr) Announce(record);
   return record;
 }
@@ -106,7 +107,7 @@ ThreadRecord* TakeArrivals() {
 
 bool HasArrivals() { return arrivals.load() != nullptr; }
 
-ThreadRecord* RegisterUnseenThread(Tid tid) { return Register(tid, false, 0, 0); }
+ThreadRecord* RegisterUnseenThread(Tid tid) { return Register(tid, false, 0, 0, {}); }
 
 void ReleaseThread(ThreadRecord* record) {
   record->serial.store(0, std::memory_order_release);

@@ -44,6 +44,12 @@ using RegionRing = SpscRing<RegionEvent, kRegionCapacity>;
 // at 1 again; this is the serial of one that it has not adopted yet.
 inline constexpr uint32_t kUnnumbered = ~uint32_t{0};
 
+// Where a thread comes from.
+struct ThreadCreation {
+  uint32_t creator = 0;  // serial of the thread that made it; 0 or kUnnumbered: not known
+  uint64_t tsc = 0;      // when that set out to make it; 0: not known
+};
+
 struct ThreadRecord {
   // Identity: set by the owner before the record is published.
   // 0: the record is free. Then kUnnumbered, then what the drain thread calls it.
@@ -53,6 +59,7 @@ struct ThreadRecord {
   uint64_t start_tsc;
   uint64_t fs_base;     // thread pointer, for segment-relative accesses; 0: unknown
   uint64_t initial_sp;  // any address in the thread's stack; 0: unknown
+  ThreadCreation creation;
 
   // How far the drain thread is with this thread. A futex word: a starting thread waits for it, for
   // a bounded time.
@@ -62,8 +69,6 @@ struct ThreadRecord {
   static constexpr uint32_t kSleeps = 3;       // waits for them and is to be woken
   std::atomic<uint32_t> observed;
   uint64_t runs_since_tsc;  // since when kNotObserved
-  uint32_t creator;  // serial of the thread that made this one; kUnnumbered: not known
-  uint64_t created_tsc;  // when it set out to make it; 0: not known
 
   HookClock clock;
   HistoryRing history;
@@ -82,7 +87,8 @@ struct ThreadRecord {
 
 // A fresh record for the calling thread, registered and visible to the drain thread; nullptr when
 // memory is refused or kMaxThreads are alive. Calling thread: the thread itself, also in a hook.
-ThreadRecord* RegisterThread(Tid tid, bool is_main, uint64_t initial_sp);
+ThreadRecord* RegisterThread(Tid tid, bool is_main, uint64_t initial_sp,
+                             const ThreadCreation& creation = {});
 
 // The same for a thread that the kernel lists and that has called no hook (drain thread). When it
 // calls one, it registers itself.

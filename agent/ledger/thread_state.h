@@ -1,4 +1,4 @@
-// The agent's only thread-local storage: 24 bytes, constant-initialised, initial-exec.
+// The agent's only thread-local storage: 40 bytes, constant-initialised, initial-exec.
 #ifndef MEMAGENT_AGENT_LEDGER_THREAD_STATE_H_
 #define MEMAGENT_AGENT_LEDGER_THREAD_STATE_H_
 
@@ -7,10 +7,11 @@
 namespace memagent::ledger {
 
 struct ThreadState {
-  ThreadRecord* record;  // nullptr until the thread's first event
-  uint32_t depth;        // > 0: this thread is inside a hook, or belongs to the agent
-  uint32_t countdown;      // recorded hooks until the next that is timed (cost_meter.h)
-  uint32_t sample_weight;  // how many hooks that one will stand for
+  ThreadRecord* record;     // nullptr until the thread's first event
+  uint32_t depth;           // > 0: this thread is inside a hook, or belongs to the agent
+  uint32_t countdown;       // recorded hooks until the next that is timed (cost_meter.h)
+  uint32_t sample_weight;   // how many hooks that one will stand for
+  ThreadCreation creation;  // set before the record is made, which takes it over
 };
 
 extern thread_local constinit ThreadState thread_state [[gnu::tls_model("initial-exec")]];

@@ -97,7 +97,7 @@ base::String Observation::NameOf(const ThreadObserver& observer) const {
   const ledger::ThreadRecord& record = *observer.record();
   base::String name;
   if (!observer.has_ended()) name = ReadThreadName(record.tid);
-  const auto creator = summaries_.find(record.creator);
+  const auto creator = summaries_.find(record.creation.creator);
   return name.empty() && creator != summaries_.end() ? creator->second.name : name;
 }
 
@@ -109,9 +109,10 @@ bool Observation::EnrolNewThreads() {
     const ledger::ThreadRecord& record = *observed->second.record();
     ThreadSummary& summary = summaries_[serial];
     summary.name = NameOf(observed->second);
-    if (summaries_.contains(record.creator) && record.created_tsc != 0) {
-      summary.creator = record.creator;
-      summary.created = clock_.ToNanos(record.created_tsc);
+    const ledger::ThreadCreation& creation = record.creation;
+    if (summaries_.contains(creation.creator) && creation.tsc != 0) {
+      summary.creator = creation.creator;
+      summary.created = clock_.ToNanos(creation.tsc);
     }
     if (record.initial_sp != 0) {
       attributor_.AddThread(serial, record.initial_sp, record.fs_base, record.is_main);

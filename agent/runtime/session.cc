@@ -224,6 +224,7 @@ void AfterForkInChild() {
   ledger::InheritLiveBlocks();
   ledger::ForgetPlacementCalls();
   ledger::thread_state.record = nullptr;
+  ledger::thread_state.creation = {};
   base::HeapReset();
   capture::SetStartsAwaited(false);
   capture::ForgetExpectedThreads();

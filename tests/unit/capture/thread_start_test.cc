@@ -16,11 +16,11 @@ namespace {
 using ledger::ThreadRecord;
 
 // Starts a thread as the hooks do; what became of its record.
-ThreadRecord* StartThread(uint32_t creator) {
+ThreadRecord* StartThread(uint32_t creator, uint64_t created_tsc = 0) {
   ThreadRecord* record = nullptr;
   ExpectThread();
   std::thread([&] {
-    RecordThreadStart(creator);
+    RecordThreadStart(creator, created_tsc);
     record = ledger::thread_state.record;
   }).join();
   return record;
@@ -43,10 +43,31 @@ TEST_F(ThreadStart, ArrivalsComeInTheirOrderWithTheirCreator) {
   ThreadRecord* arrival = ledger::TakeArrivals();
   for (uint32_t i = 0; i < 5; ++i, arrival = arrival->next_arrival) {
     ASSERT_EQ(arrival, started[i]);
-    EXPECT_EQ(arrival->creator, 40 + i);
+    EXPECT_EQ(arrival->creation.creator, 40 + i);
   }
   EXPECT_EQ(arrival, nullptr);
   EXPECT_FALSE(ledger::HasArrivals());
+}
+
+TEST_F(ThreadStart, WhoMadeAThreadIsKnownAsSoonAsItIsAnnounced) {
+  constexpr int kThreads = 1000;
+  std::atomic<bool> stop{false};
+  int known = 0;
+  int seen = 0;
+  std::thread drain([&] {
+    while (!stop || ledger::HasArrivals()) {
+      const ThreadRecord* record = ledger::TakeArrivals();
+      for (; record != nullptr; record = record->next_arrival) {
+        known += record->creation.creator == 7 && record->creation.tsc == 1234;
+        ++seen;
+      }
+    }
+  });
+  for (int i = 0; i < kThreads; ++i) StartThread(7, 1234);
+  stop = true;
+  drain.join();
+  EXPECT_EQ(seen, kThreads);
+  EXPECT_EQ(known, kThreads);
 }
 
 TEST_F(ThreadStart, NobodyIsExpectedOnceTheThreadIsThereOrRefused) {

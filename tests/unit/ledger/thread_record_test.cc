@@ -96,7 +96,7 @@ TEST(HookGuard, OnlyTheOuterOneEnters) {
   EXPECT_EQ(thread_state.depth, 1u);
 }
 
-TEST(ThreadState, IsTwentyFourBytes) { EXPECT_EQ(sizeof(ThreadState), 24u); }
+TEST(ThreadState, IsFortyBytes) { EXPECT_EQ(sizeof(ThreadState), 40u); }
 
 }  // namespace
 }  // namespace memagent::ledger
