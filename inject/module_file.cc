@@ -1,7 +1,6 @@
 #include "inject/module_file.h"
 
 #include <cxxabi.h>
-#include <elf.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -12,7 +11,6 @@
 namespace memagent::inject {
 namespace {
 
-constexpr uint64_t kMostHeaders = 256;
 // Other symbols are kept as they are: a name of a profile is untrusted, the demangler recurses, and
 // each reference back ("S_", "T0_") may repeat all that stands before it.
 constexpr size_t kLongestSymbol = 4096;
@@ -121,11 +119,8 @@ std::unique_ptr<ModuleFile> ModuleFile::Open(const std::string& path) {
 
 std::string ModuleFile::MakeKey() {
   if (!file_->build_id().empty()) return Hex(file_->build_id());
-  Elf64_Ehdr header;
-  if (!source_.Read(0, {reinterpret_cast<char*>(&header), sizeof(header)})) return "";
-  if (header.e_phnum > kMostHeaders || header.e_phentsize != sizeof(Elf64_Phdr)) return "";
-  std::string table(header.e_phnum * sizeof(Elf64_Phdr), '\0');
-  if (!source_.Read(header.e_phoff, table)) return "";
+  const base::String table = file_->ProgramHeaders();
+  if (table.empty()) return "";
   const uint64_t key =
       base::ProgramHeadersKey({reinterpret_cast<const uint8_t*>(table.data()), table.size()});
   char text[32];

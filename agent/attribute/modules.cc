@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "agent/base/placement_rule.h"
 #include "agent/base/syscall.h"
 #include "agent/os/clock.h"
 
@@ -41,6 +42,12 @@ os::FileSource OpenUnnamed(const Module& module) {
 os::FileSource OpenMapped(const Module& module) {
   os::FileSource named(module.path.c_str());
   return named.inode() == module.inode ? std::move(named) : OpenUnnamed(module);
+}
+
+uint64_t HeadersKeyOf(const os::ElfFile& file) {
+  const base::String table = file.ProgramHeaders();
+  if (table.empty()) return 0;
+  return base::ProgramHeadersKey({reinterpret_cast<const uint8_t*>(table.data()), table.size()});
 }
 
 // The mapped file itself, or a source of size 0 when another file has its name now.
@@ -93,6 +100,7 @@ Module Modules::Describe(const Group& group, Nanos now) {
   const MappedFile mapped(module);
   if (const os::ElfFile* file = mapped.get()) {
     module.build_id = base::String(file->build_id());
+    if (module.build_id.empty()) module.headers_key = HeadersKeyOf(*file);
     module.load_bias =
         file->LoadBias(group.code_start, group.code_offset, true).value_or(module.load_bias);
     module.end = std::max(module.end, file->MemoryEnd() + module.load_bias);

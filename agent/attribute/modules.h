@@ -26,11 +26,12 @@ namespace memagent::attribute {
 
 struct Module {
   base::String path;
-  base::String build_id;   // raw bytes; empty: none, or the file could not be read
-  uint64_t start = 0;      // first mapped address
-  uint64_t first_end = 0;  // one past the mapping that begins there
-  uint64_t end = 0;        // one past the last, .bss included
-  uint64_t load_bias = 0;  // run-time address minus ELF address
+  base::String build_id;     // raw bytes; empty: none, or the file could not be read
+  uint64_t headers_key = 0;  // base::ProgramHeadersKey of one without; 0: it has one, or as above
+  uint64_t start = 0;        // first mapped address
+  uint64_t first_end = 0;    // one past the mapping that begins there
+  uint64_t end = 0;          // one past the last, .bss included
+  uint64_t load_bias = 0;    // run-time address minus ELF address
   uint64_t inode = 0;
   Nanos loaded = 0;    // when it was first seen
   Nanos unloaded = 0;  // when it was first missed; 0: still there

@@ -111,6 +111,8 @@ std::optional<ElfFile> ElfFile::Parse(ByteSource& source) {
 
 bool ElfFile::ReadSegments(uint64_t offset, uint32_t count) {
   if (count > kMaxSegments) return false;
+  headers_at_ = offset;
+  header_count_ = count;
   for (uint32_t i = 0; i < count; ++i) {
     Elf64_Phdr header;
     if (!ReadStruct(*source_, offset + i * sizeof(header), header)) return false;
@@ -121,6 +123,12 @@ bool ElfFile::ReadSegments(uint64_t offset, uint32_t count) {
     if (header.p_type == PT_NOTE) ReadNotes(header.p_offset, header.p_filesz);
   }
   return true;
+}
+
+base::String ElfFile::ProgramHeaders() const {
+  base::String table(header_count_ * sizeof(Elf64_Phdr), '\0');
+  if (!source_->Read(headers_at_, table)) table.clear();
+  return table;
 }
 
 void ElfFile::ReadNotes(uint64_t offset, uint64_t size) {

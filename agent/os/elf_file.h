@@ -72,7 +72,8 @@ struct FunctionName {
   uint64_t offset = 0;  // address minus the function's start
 };
 
-// A variable or function. Its name is fetched on demand (ElfFile::NameOf): most are never asked for.
+// A variable or function. Its name is fetched on demand (ElfFile::NameOf): most are never asked
+// for.
 struct ElfObject {
   uint64_t address = 0;  // thread-local: offset in the module's TLS block
   uint64_t size_bytes = 0;
@@ -94,6 +95,9 @@ class ElfFile {
 
   // The GNU build id, raw bytes; empty when there is none.
   std::string_view build_id() const { return build_id_; }
+
+  // The table of program headers as the file has it; empty when it can't be read any more.
+  base::String ProgramHeaders() const;
 
   // Run-time address minus ELF address, for a mapping of this file; nullopt when no segment is
   // mapped from `file_offset`.
@@ -154,6 +158,8 @@ class ElfFile {
   ByteSource* source_;
   base::Vector<Segment> segments_;  // PT_LOAD only
   base::Vector<SymbolTable> tables_;
+  uint64_t headers_at_ = 0;  // file offset of the program headers
+  uint32_t header_count_ = 0;
   uint64_t sections_at_ = 0;  // file offset of the section headers
   uint32_t section_count_ = 0;
   base::String build_id_;

@@ -43,8 +43,10 @@ uint32_t StackExport::FrameAt(const attribute::CodeLocation& place, bool is_inst
 base::CodePlace StackExport::PlaceOfCall(uint64_t address) const {
   const attribute::CodeLocation place = modules_.Locate(address);
   if (place.module == 0) return {};
-  const base::String& build_id = modules_.Get(place.module).build_id;
-  return {{reinterpret_cast<const uint8_t*>(build_id.data()), build_id.size()}, 0, place.address};
+  const attribute::Module& module = modules_.Get(place.module);
+  return {{reinterpret_cast<const uint8_t*>(module.build_id.data()), module.build_id.size()},
+          module.headers_key,
+          place.address};
 }
 
 bool StackExport::TakeNode(uint32_t id) {

@@ -30,7 +30,7 @@ class StackExport {
 
   uint32_t FrameAt(const attribute::CodeLocation& place, bool is_instruction);
 
-  // The module and ELF address of a call, as far as its build id is known.
+  // The module and ELF address of a call, as far as they are known.
   base::CodePlace PlaceOfCall(uint64_t address) const;
 
   // Profile id of a stack; 0 when the trie does not know it.

@@ -180,9 +180,11 @@ def rule_that_matches_nothing_is_a_warning(folder):
 def small_blocks_are_counted(folder):
     rules = folder / 'rules'
     rules.write_text('# of all that the threads themselves allocate\nfn:main=local\n')
-    result = placed(folder, [f'@{rules}'], 'threads')
-    rule = result.rule()
-    assert rule['sites_matched'] > 0 and rule['too_small_blocks'] > 0, rule
+    for program in (PROGRAM, REBUILT):
+        (folder / program.name).mkdir()
+        result = placed(folder / program.name, [f'@{rules}'], 'threads', program=program)
+        rule = result.rule()
+        assert rule['sites_matched'] > 0 and rule['too_small_blocks'] > 0, (program, rule)
 
 
 @case

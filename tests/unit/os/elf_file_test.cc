@@ -97,6 +97,18 @@ TEST_F(OwnExecutable, ThreadLocalsAreListedApart) {
 }
 
 // Every mapping of this executable gives the bias that the loader used.
+TEST_F(OwnExecutable, ProgramHeadersAreThoseInMemory) {
+  std::string in_memory;
+  const auto first = [](dl_phdr_info* info, size_t, void* out) {
+    static_cast<std::string*>(out)->assign(reinterpret_cast<const char*>(info->dlpi_phdr),
+                                           info->dlpi_phnum * sizeof(*info->dlpi_phdr));
+    return 1;  // the executable comes first
+  };
+  dl_iterate_phdr(first, &in_memory);
+  const base::String table = elf_->ProgramHeaders();
+  EXPECT_EQ(std::string(table.data(), table.size()), in_memory);
+}
+
 TEST_F(OwnExecutable, LoadBiasIsTheLoadersForEveryMapping) {
   std::FILE* maps = std::fopen("/proc/self/maps", "r");
   ASSERT_NE(maps, nullptr);
