@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "viewer/placement_calls.h"
@@ -114,7 +115,9 @@ class Finder {
     if (sum <= 0) return Add(CauseKind::kUnknown, home, remote);
     const double each = remote / sum;
     Add(CauseKind::kPolicy, home, each * parts.policy);
-    Add(ExcessCause(home, parts.excess), home, each * parts.excess);
+    if (parts.excess > 0) {
+      Add(ExcessCause(home, parts.excess), home, each * parts.excess);
+    }
     Add(CauseKind::kUnknown, home, each * parts.unknown);
     for (const Use* use : uses) {
       const double touched = static_cast<double>(use->samples) * parts.touch / sum;
@@ -125,8 +128,9 @@ class Finder {
   }
 
   // Pages lie here that neither a touch nor a policy put here.
-  CauseKind ExcessCause(int32_t home, double excess) const {
-    if (site_.pages_moved > 0 || !MovingCalls(view_, site_).empty()) return CauseKind::kPageMoved;
+  CauseKind ExcessCause(int32_t home, double excess) {
+    if (!was_moved_) was_moved_ = site_.pages_moved > 0 || !MovingCalls(view_, site_).empty();
+    if (*was_moved_) return CauseKind::kPageMoved;
     if (WasGivenElsewhere(view_, home, excess * all_touched_)) return CauseKind::kNodeFull;
     return view_.profile.numa_pages_migrated > 0 ? CauseKind::kPageMoved : CauseKind::kUnknown;
   }
@@ -226,6 +230,7 @@ class Finder {
   uint64_t all_faults_ = 0;
   double all_touched_ = 0;  // pages
   NodeSamples pages_;       // by the node that they lie on
+  std::optional<bool> was_moved_;
   std::array<std::map<int32_t, double>, kKinds> by_home_;
 };
 

@@ -1,6 +1,6 @@
 // The evidence of a cause, for people.
-#include <algorithm>
 #include <map>
+#include <set>
 
 #include "viewer/cause.h"
 #include "viewer/concat.h"
@@ -63,27 +63,25 @@ class Evidence {
 
   // The thread with most remote accesses to pages that it touched itself.
   std::string ThreadMoved() const {
+    std::set<uint32_t> touchers;
+    for (const FirstTouch& touch : site_.first_touch) {
+      if (touch.cpu_node == cause_.home) touchers.insert(touch.thread);
+    }
     const Use* most = nullptr;
     for (const Use& use : site_.uses) {
-      if (!use.IsRemote() || use.memory_node != cause_.home || !TouchedIt(use)) continue;
+      if (!use.IsRemote() || use.memory_node != cause_.home) continue;
+      if (touchers.count(use.thread) == 0) continue;
       if (most == nullptr || use.samples > most->samples) most = &use;
     }
     if (most == nullptr) return "";
     std::string text =
         Concat(ThreadText(view_, most->thread, terminal_), " touched it on ",
                NodeText(most->memory_node), " and uses it from ", NodeText(most->cpu_node));
-    for (const ThreadView& thread : view_.threads) {
-      if (thread.id != most->thread || thread.node_changes == 0) continue;
-      Append(text, "; it changed its node ", Plural(thread.node_changes, "time"));
+    const ThreadView* thread = view_.FindThread(most->thread);
+    if (thread != nullptr && thread->node_changes > 0) {
+      Append(text, "; it changed its node ", Plural(thread->node_changes, "time"));
     }
     return text + CallsText(AffinityCalls(view_, most->thread));
-  }
-
-  bool TouchedIt(const Use& use) const {
-    return std::any_of(site_.first_touch.begin(), site_.first_touch.end(),
-                       [&](const FirstTouch& touch) {
-                         return touch.thread == use.thread && touch.cpu_node == use.memory_node;
-                       });
   }
 
   // "; sched_setaffinity called 2 times"

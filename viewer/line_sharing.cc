@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <numeric>
 
 #include "agent/base/types.h"
 #include "viewer/site_use.h"
@@ -34,9 +35,14 @@ bool SeveralWrite(const SiteView& site) {
 
 // Of the samples that were kept one by one, those of the site with their whole address.
 std::map<uint64_t, Line> LinesOf(const View& view, const SiteView& site) {
+  const std::vector<profile::RawSample>& samples = view.profile.raw_samples;
+  const auto first = std::lower_bound(
+      view.raw_by_site.begin(), view.raw_by_site.end(), site.profile_id,
+      [&samples](uint32_t index, uint32_t id) { return samples[index].site < id; });
   std::map<uint64_t, Line> lines;
-  for (const profile::RawSample& sample : view.profile.raw_samples) {
-    if (sample.site != site.profile_id) continue;
+  for (auto at = first; at != view.raw_by_site.end(); ++at) {
+    const profile::RawSample& sample = samples[*at];
+    if (sample.site != site.profile_id) break;
     if (sample.evidence != static_cast<uint32_t>(Evidence::kExact)) continue;
     const uint64_t word = sample.address % kLineUnit / kWordBytes;
     ++lines[sample.address / kLineUnit][word][sample.thread];
@@ -65,6 +71,16 @@ void CountWords(const Line& line, LineSharing& sharing, double& own) {
 }
 
 }  // namespace
+
+std::vector<uint32_t> RawBySite(const profile::Profile& profile) {
+  const std::vector<profile::RawSample>& samples = profile.raw_samples;
+  std::vector<uint32_t> order(samples.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&samples](uint32_t a, uint32_t b) {
+    return samples[a].site < samples[b].site;
+  });
+  return order;
+}
 
 LineSharing LineSharingOf(const View& view, const SiteView& site) {
   LineSharing sharing;

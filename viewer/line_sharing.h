@@ -4,6 +4,7 @@
 #define MEMAGENT_VIEWER_LINE_SHARING_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "viewer/view.h"
 
@@ -23,6 +24,9 @@ struct LineSharing {
   uint64_t samples = 0;  // single samples in lines of several threads
   double own_words = 0;  // share of them in words that one thread uses
 };
+
+// For View::raw_by_site.
+std::vector<uint32_t> RawBySite(const profile::Profile& profile);
 
 LineSharing LineSharingOf(const View& view, const SiteView& site);
 

@@ -63,10 +63,8 @@ std::vector<const PlacementCall*> MovingCalls(const View& view, const SiteView& 
 }
 
 std::vector<const PlacementCall*> AffinityCalls(const View& view, uint32_t thread) {
-  int32_t tid = 0;
-  for (const ThreadView& known : view.threads) {
-    if (known.id == thread) tid = known.tid;
-  }
+  const ThreadView* known = view.FindThread(thread);
+  const int32_t tid = known == nullptr ? 0 : known->tid;
   std::vector<const PlacementCall*> calls;
   for (const PlacementCall& call : view.profile.placement_calls) {
     if (call.call() != "sched_setaffinity" && call.call() != "pthread_setaffinity_np") continue;

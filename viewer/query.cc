@@ -11,6 +11,8 @@
 #include "viewer/concat.h"
 #include "viewer/demangle.h"
 #include "viewer/function_name.h"
+#include "viewer/line_sharing.h"
+#include "viewer/nodes.h"
 #include "viewer/quality.h"
 #include "viewer/symbolize.h"
 #include "viewer/view_budget.h"
@@ -364,6 +366,8 @@ View BuildView(profile::Profile profile, const QueryOptions& options) {
   FillEngine(view);
   view.wall_nanos = WallNanos(view.profile);
   view.node_count = std::max(1, view.profile.header.machine().nodes_size());
+  view.nodes = NodesOf(view.profile.header.machine());
+  view.raw_by_site = RawBySite(view.profile);
   view.tally = SampleTally(view.profile.accounting);
   view.design_effect = DesignEffect(view);
   view.faults = FaultTally(view.profile.accounting);

@@ -110,11 +110,16 @@ std::string TrapWord(uint32_t trap) {
   return trap < std::size(kWords) && !kWords[trap].empty() ? std::string(kWords[trap]) : "unknown";
 }
 
+const ThreadView* View::FindThread(uint32_t id) const {
+  const auto found =
+      std::lower_bound(threads.begin(), threads.end(), id,
+                       [](const ThreadView& thread, uint32_t key) { return thread.id < key; });
+  return found == threads.end() || found->id != id ? nullptr : &*found;
+}
+
 std::string View::ThreadName(uint32_t id) const {
-  for (const ThreadView& thread : threads) {
-    if (thread.id == id) return thread.name;
-  }
-  return "";
+  const ThreadView* thread = FindThread(id);
+  return thread == nullptr ? "" : thread->name;
 }
 
 std::string KindWord(memagent::v1::RegionKind kind) {

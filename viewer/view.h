@@ -196,6 +196,19 @@ struct Quality {
   std::vector<std::string> reasons;  // a sentence each; empty for kGood
 };
 
+struct MachineNode {
+  int row = -1;  // in the table of distances; -1: only its CPUs are known
+  bool has_cpus = false;
+  uint64_t memory_bytes = 0;
+};
+
+// NUMA nodes by number, which may have gaps. nodes.h answers questions about them.
+struct MachineNodes {
+  std::map<int32_t, MachineNode> by_number;
+  bool tell_cpus = false;    // of some node CPUs are known
+  bool tell_memory = false;  // likewise
+};
+
 // Why a module's lines are missing, and what helps.
 struct SymbolNote {
   std::string module;  // path
@@ -208,12 +221,14 @@ struct View {
   std::optional<memagent::v1::Engine> engine_record;  // the one in use
   uint64_t wall_nanos = 0;
   size_t node_count = 1;  // of the machine
+  MachineNodes nodes;
+  std::vector<uint32_t> raw_by_site;  // of profile.raw_samples: those of one site together
   Tally tally;
   Tally faults;                        // page-fault samples; no evidence
   std::vector<ReasonCount> untracked;  // without what was left out by order
   uint64_t not_picked = 0;             // blocks left out by chance (sample_bytes=)
   uint64_t unpicked_frees = 0;         // frees of such
-  std::vector<ThreadView> threads;
+  std::vector<ThreadView> threads;     // by id
   std::vector<SiteView> sites;  // most sampled latency first, where it is known, else most samples
   uint64_t located_samples = 0;
   uint64_t remote_samples = 0;
@@ -243,6 +258,8 @@ struct View {
   // place; in profiles without those, the samples that fell into the hooks times the period. 0 when
   // none did, or the period is no time.
   uint64_t HookNanos() const;
+  // nullptr: it is not known.
+  const ThreadView* FindThread(uint32_t id) const;
   std::string ThreadName(uint32_t id) const;
 };
 

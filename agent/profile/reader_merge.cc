@@ -16,6 +16,8 @@ constexpr size_t kMaxStacks = size_t{1} << 24;
 constexpr size_t kMaxSites = size_t{1} << 20;
 constexpr size_t kMaxRawSamples = size_t{1} << 22;
 constexpr size_t kMaxPlacements = 1024;
+constexpr size_t kMaxPlacementCalls = 1024;  // the agent keeps 256
+constexpr size_t kMaxNodes = 1024;           // the kernel's largest MAX_NUMNODES
 constexpr size_t kMaxEvents = size_t{1} << 16;
 constexpr size_t kMaxStringBytes = size_t{16} << 10;
 constexpr size_t kMaxPendingParts = size_t{1} << 12;
@@ -24,6 +26,12 @@ constexpr size_t kMaxPendingParts = size_t{1} << 12;
 template <typename Column>
 auto At(const Column& column, int row) {
   return row < column.size() ? column.Get(row) : 0;
+}
+
+template <typename Rows, typename Record>
+void AssignFirst(const Rows& rows, size_t limit, std::vector<Record>& result) {
+  const size_t count = std::min(limit, static_cast<size_t>(rows.size()));
+  result.assign(rows.begin(), rows.begin() + static_cast<int>(count));
 }
 
 }  // namespace
@@ -132,9 +140,11 @@ void Merger::AddTotals(v1::Totals&& totals) {
 }
 
 void Merger::TakePlacement(const v1::Totals& totals) {
-  profile_.placement_calls.assign(totals.placement_call().begin(), totals.placement_call().end());
-  profile_.placement_calls_left_out = totals.placement_calls_left_out();
-  profile_.node_counters.assign(totals.node().begin(), totals.node().end());
+  AssignFirst(totals.placement_call(), kMaxPlacementCalls, profile_.placement_calls);
+  profile_.placement_calls_left_out = totals.placement_calls_left_out() +
+                                      static_cast<uint64_t>(totals.placement_call_size()) -
+                                      profile_.placement_calls.size();
+  AssignFirst(totals.node(), kMaxNodes, profile_.node_counters);
   profile_.numa_pages_migrated = totals.numa_pages_migrated();
   profile_.numa_hint_faults = totals.numa_hint_faults();
   profile_.applied_placements.clear();  // each part may have some

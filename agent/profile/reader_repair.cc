@@ -13,6 +13,7 @@ class Repair {
 
   void All() {
     for (v1::Engine& engine : *p_.header.mutable_engines()) FixRate(engine);
+    FixMachine(*p_.header.mutable_machine());
     FixEconomy(p_.economy);
     for (v1::Module& module : p_.modules) Fix(module, &v1::Module::path, &v1::Module::set_path);
     for (Thread& thread : p_.threads) FixThread(thread);
@@ -47,6 +48,19 @@ class Repair {
     return 0;
   }
   uint32_t Valid(uint32_t id, size_t size) { return id < size ? id : Bad(); }
+
+  // Everything that is asked of nodes takes time for each. The table of distances has a row for
+  // each node of the list: it fits no shorter one.
+  void FixMachine(v1::Machine& machine) {
+    constexpr int kMostNodes = 1024;    // the kernel's largest MAX_NUMNODES
+    constexpr int kMostCpus = 1 << 16;  // its largest NR_CPUS is 8192
+    if (machine.nodes_size() > kMostNodes) {
+      p_.load.bad_references += static_cast<uint64_t>(machine.nodes_size() - kMostNodes);
+      machine.mutable_nodes()->DeleteSubrange(kMostNodes, machine.nodes_size() - kMostNodes);
+      machine.clear_distances();
+    }
+    if (machine.cpu_nodes_size() > kMostCpus) machine.mutable_cpu_nodes()->Truncate(kMostCpus);
+  }
 
   // Not a number, negative, or more than anybody samples: then it is as good as not given.
   static void FixRate(v1::Engine& engine) {

@@ -281,6 +281,28 @@ TEST(Reader, AHugeFirstIdAllocatesNothing) {
   EXPECT_EQ(result.profile->load.bad_references, 1u);
 }
 
+// The viewer asks each node for each node: what no machine has is cut.
+TEST(Reader, ListsOfNodesAndCallsAreCut) {
+  v1::Chunk header;
+  header.mutable_header()->set_magic(0x544e4547414d454d);
+  header.mutable_header()->set_format_major(1);
+  v1::Machine& machine = *header.mutable_header()->mutable_machine();
+  for (uint32_t node = 0; node < 2000; ++node) machine.add_nodes()->set_id(node);
+  machine.add_distances(10);
+  v1::Chunk totals;
+  totals.set_seq(1);
+  for (int i = 0; i < 1500; ++i) totals.mutable_totals()->add_placement_call()->set_call("mbind");
+  for (int i = 0; i < 1500; ++i) totals.mutable_totals()->add_node();
+  const LoadResult result = ParseProfile(Frame(header) + Frame(totals), "p");
+  ASSERT_TRUE(result.profile.has_value()) << result.problem;
+  const Profile& profile = *result.profile;
+  EXPECT_EQ(profile.header.machine().nodes_size(), 1024);
+  EXPECT_EQ(profile.header.machine().distances_size(), 0);  // rows of another length
+  EXPECT_EQ(profile.placement_calls.size(), 1024u);
+  EXPECT_EQ(profile.placement_calls_left_out, 476u);
+  EXPECT_EQ(profile.node_counters.size(), 1024u);
+}
+
 TEST(Reader, MissingFileAndFolderAreOneSentence) {
   EXPECT_EQ(LoadProfile("/nonexistent/x.memagent").problem,
             "Cannot read /nonexistent/x.memagent: No such file or directory.");
