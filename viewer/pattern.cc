@@ -1,6 +1,7 @@
 #include "viewer/pattern.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -20,9 +21,10 @@ constexpr double kConsumerShare = 0.5;
 constexpr double kOneOfMany = 0.05;  // of the first touches: less makes a thread no producer
 // Blocks that come and go: fewer may have been filled once and then kept.
 constexpr uint64_t kManyBlocks = 8;
-// Of accesses: stores that the first filling of a table may leave, and those that rule it out.
-constexpr double kFewStores = 0.02;
+// Of accesses: stores that the first filling of a table may leave, and those by others than who
+// filled it that may be errors of the sampling.
 constexpr double kFillingStores = 0.1;
+constexpr double kStrayStores = 0.005;
 
 class Classifier {
  public:
@@ -150,27 +152,48 @@ class Classifier {
     const auto in_page = MixingIn(site_, use_, kPageUnit);
     if (!in_page || !in_page->IsShared()) return std::nullopt;
     const std::string pairs = PairsText("page", *in_page);
-    if (!view_.knows_stores) {
+    if (!TellsEveryStore()) {
       return Pattern{PatternKind::kShared, -1, Concat(pairs, "; stores are not told apart")};
     }
     const std::string stores = Concat("; ", Percent(Share(use_.stores, use_.located)), " stores");
-    const PatternKind kind = IsRead() ? PatternKind::kSharedRead : PatternKind::kSharedWritten;
-    return Pattern{kind, -1, pairs + stores};
+    const PatternKind kind = SharedKind();
+    if (kind != PatternKind::kShared) return Pattern{kind, -1, pairs + stores};
+    return Pattern{kind, -1, Concat(pairs, stores, ", too few samples to tell who makes them")};
   }
 
-  // Nobody writes, or the nodes that touched it first filled it once.
-  bool IsRead() const {
+  // A store that the software engine sees is one, but its clock seldom ticks at any.
+  bool TellsEveryStore() const {
+    return view_.engine_record && view_.engine_record->knows_loads_and_stores();
+  }
+
+  // Nobody but who filled it once writes; surely somebody does; or neither is sure.
+  PatternKind SharedKind() const {
+    const uint64_t others = use_.stores - std::min(use_.stores, StoresOfFillers());
     const Interval all = WilsonInterval(use_.stores, use_.located, site_.design_effect);
-    if (all.high < kFewStores + kFewStores / 2) return true;
-    uint64_t others = 0;
-    for (const auto& writer : use_.stores_by_node) {
-      const int32_t node = writer.first;
-      const bool touched =
-          std::any_of(site_.first_touch.begin(), site_.first_touch.end(),
-                      [node](const FirstTouch& touch) { return touch.cpu_node == node; });
-      if (!touched) others += writer.second;
+    const Interval later = WilsonInterval(others, use_.located, site_.design_effect);
+    if (all.high < kFillingStores && later.high < kStrayStores) return PatternKind::kSharedRead;
+    const bool written = all.low >= kFillingStores || later.low >= kStrayStores;
+    return written ? PatternKind::kSharedWritten : PatternKind::kShared;
+  }
+
+  // Those by threads that touched it first, where nearly all of it was touched on one node. Where
+  // threads of several nodes did, their stores may be of then or of later.
+  uint64_t StoresOfFillers() const {
+    NodeSamples faults;
+    std::map<uint32_t, uint64_t> touchers;
+    for (const FirstTouch& touch : site_.first_touch) {
+      faults[touch.cpu_node] += touch.faults;
+      touchers[touch.thread] += touch.faults;
     }
-    return all.high < kFillingStores && Share(others, use_.located) < kFewStores / 2;
+    const uint64_t all = SumOf(faults);
+    if (!IsMost(MostOf(faults).second, all, kProducerShare)) return 0;
+    uint64_t stores = 0;
+    for (const Use& use : site_.uses) {
+      const auto toucher = touchers.find(use.thread);
+      if (!use.IsLocated() || toucher == touchers.end()) continue;
+      if (Share(toucher->second, all) >= kOneOfMany) stores += use.stores;
+    }
+    return stores;
   }
 
   std::string WhyUnclear() const {

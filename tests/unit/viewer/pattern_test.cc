@@ -106,6 +106,41 @@ TEST(Pattern, SharedThatOthersWroteLaterIsWritten) {
   EXPECT_EQ(PatternOfSite(site).kind, PatternKind::kSharedWritten);
 }
 
+// A hash table with few stores, of all threads.
+TEST(Pattern, SharedWithFewStoresOfAllIsWritten) {
+  PlacedSite site = EvenUse(25, 25);
+  site.Touch(0, 0, 1000).Pairs(4096, 400, 205);
+  EXPECT_EQ(PatternOfSite(site).kind, PatternKind::kSharedWritten);
+}
+
+TEST(Pattern, StoresOfAllWhoTouchedItMayBeOfLater) {
+  PlacedSite site = EvenUse(25, 25);
+  site.Touch(0, 0, 500).Touch(1, 1, 500).Pairs(4096, 400, 205);
+  EXPECT_EQ(PatternOfSite(site).kind, PatternKind::kSharedWritten);
+}
+
+TEST(Pattern, StoresOfAnotherThreadOnTheFillersNodeAreNotItsFilling) {
+  PlacedSite site = EvenUse(20, 0);
+  site.Use(2, 0, 0, 500, 40).Touch(0, 0, 1000).Pairs(4096, 400, 205);
+  EXPECT_EQ(PatternOfSite(site).kind, PatternKind::kSharedWritten);
+}
+
+TEST(Pattern, FewSamplesDoNotTellThatNobodyWrites) {
+  PlacedSite site;
+  site.Use(0, 0, 0, 200, 5).Use(1, 1, 0, 200).Touch(0, 0, 1000).Pairs(4096, 400, 205);
+  const Pattern pattern = PatternOfSite(site);
+  EXPECT_EQ(pattern.kind, PatternKind::kShared);
+  EXPECT_NE(pattern.why.find("too few samples to tell who makes them"), std::string::npos);
+}
+
+// The software engine's clock seldom ticks at a store.
+TEST(Pattern, EngineThatSeesStoresByChanceDoesNotTellThem) {
+  PlacedSite site;
+  site.StoresByChance().Use(0, 0, 0, 1000, 5).Use(1, 1, 0, 1000);
+  site.Touch(0, 0, 1000).Pairs(4096, 400, 205);
+  EXPECT_EQ(PatternOfSite(site).kind, PatternKind::kShared);
+}
+
 TEST(Pattern, BlocksThatComeAndGoHaveAProducer) {
   PlacedSite site;
   site.Blocks(100, 98, 1 << 22).Use(0, 0, 0, 150).Use(1, 1, 0, 850).Touch(0, 0, 5000);

@@ -23,8 +23,8 @@ class PlacedSite {
     const uint32_t main = b_.Frame(app, 0x2000, "main");
     const uint32_t allocate = b_.Frame(app, 0x1234, "allocate");
     fill_ = b_.Instruction(app, 0x4200, "fill");
-    const v1::Site& site = b_.Site(v1::HEAP, b_.Stack({allocate, main}));
-    total_ = &b_.SiteTotal(site);
+    site_ = &b_.Site(v1::HEAP, b_.Stack({allocate, main}));
+    total_ = &b_.SiteTotal(*site_);
     Blocks(1, 0, uint64_t{64} << 20);
   }
 
@@ -33,10 +33,32 @@ class PlacedSite {
               (allocations - frees) * bytes_each);
     return *this;
   }
+  PlacedSite& Kind(v1::RegionKind kind) {
+    site_->set_kind(kind);
+    return *this;
+  }
+  // Before Use: the engine sees a store now and then, as the software engine does.
+  PlacedSite& StoresByChance() {
+    stores_by_chance_ = true;
+    return *this;
+  }
+  // Row by row, for all nodes.
+  PlacedSite& Distances(const std::vector<uint32_t>& table) {
+    machine().clear_distances();
+    for (const uint32_t distance : table) machine().add_distances(distance);
+    return *this;
+  }
+  PlacedSite& AllHuge(uint64_t pages) {
+    total_->set_huge_pages(pages);
+    total_->set_huge_pages_asked(pages);
+    return *this;
+  }
   PlacedSite& Use(int thread, int cpu_node, int memory_node, uint64_t samples, uint64_t stores = 0,
                   uint64_t positions = 0) {
     AddUse(*total_, threads_[static_cast<size_t>(thread)], cpu_node, memory_node, samples);
     total_->add_cell_stores(stores);
+    if (stores > 0 && !stores_by_chance_)
+      b_.header().mutable_engines(1)->set_knows_loads_and_stores(true);
     total_->add_cell_positions(positions);
     samples_ += samples;
     return *this;
@@ -116,7 +138,9 @@ class PlacedSite {
   ProfileBuilder b_;
   std::vector<uint32_t> threads_;
   uint32_t fill_ = 0;
+  v1::Site* site_ = nullptr;
   v1::SiteTotal* total_ = nullptr;
+  bool stores_by_chance_ = false;
   uint64_t samples_ = 0;
 };
 
