@@ -2,6 +2,7 @@
 #ifndef MEMAGENT_INJECT_COMMANDS_H_
 #define MEMAGENT_INJECT_COMMANDS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -16,9 +17,11 @@ namespace memagent::inject {
 struct ProfileQueries {
   // The number in the file of the site that the report calls `name` ("S3"); 0: there is none.
   uint32_t (*site_number)(const profile::Profile& profile, std::string_view name) = nullptr;
-  // What memagent advises for a profile, as --place takes it ("S3@a.memagent=interleave"). `problem` is
-  // one sentence when that can't be told.
-  std::vector<std::string> (*advised)(const std::string& path, std::string& problem) = nullptr;
+  // What memagent advises for a profile, as --place takes it ("S3@a.memagent=interleave"): at most
+  // `most` rules, those that gain most; how many are left out. `problem` is one sentence when that
+  // can't be told.
+  std::vector<std::string> (*advised)(const std::string& path, size_t most, size_t& left_out,
+                                      std::string& problem) = nullptr;
 };
 
 // `memagent run [OPTION...] [--] COMMAND...`; `args` are the words after "run". Starts the command

@@ -35,15 +35,22 @@ std::vector<std::string> TextsOfFile(const std::string& path, std::string& probl
   return PlacementTexts(text);
 }
 
-std::vector<std::string> AdvisedTexts(const std::string& path, const ProfileQueries& queries,
-                                      std::string& problem) {
+// At most `most`: those that gain most, and a note of the others.
+std::vector<std::string> AdvisedTexts(const std::string& path, size_t most,
+                                      const ProfileQueries& queries, std::string& problem,
+                                      std::string& note) {
   std::vector<std::string> texts;
   if (queries.advised == nullptr) {
     problem = "--place-from: this memagent can give no advice.";
     return texts;
   }
-  texts = queries.advised(path, problem);
-  if (texts.empty() && problem.empty()) {
+  size_t left_out = 0;
+  texts = queries.advised(path, most, left_out, problem);
+  if (left_out > 0) {
+    note = "--place-from '" + path + "': advice on " + std::to_string(left_out) +
+           " more sites, those that gain least, is left out: a run takes " +
+           std::to_string(kMostRules) + " rules.";
+  } else if (texts.empty() && problem.empty()) {
     problem = "--place-from '" + path +
               "': memagent advises nothing for it that can be applied: see memagent advise.";
   }
@@ -51,7 +58,7 @@ std::vector<std::string> AdvisedTexts(const std::string& path, const ProfileQuer
 }
 
 std::vector<std::string> AllTexts(const RunArguments& arguments, const ProfileQueries& queries,
-                                  std::string& problem) {
+                                  std::string& problem, std::string& note) {
   std::vector<std::string> texts;
   const auto append = [&texts](const std::vector<std::string>& more) {
     texts.insert(texts.end(), more.begin(), more.end());
@@ -63,16 +70,17 @@ std::vector<std::string> AllTexts(const RunArguments& arguments, const ProfileQu
       texts.push_back(place);
     }
   }
-  if (!arguments.place_from.empty()) append(AdvisedTexts(arguments.place_from, queries, problem));
   if (problem.empty() && texts.size() > kMostRules) problem = "--place: more than 64 rules.";
+  if (!problem.empty() || arguments.place_from.empty()) return texts;
+  append(AdvisedTexts(arguments.place_from, kMostRules - texts.size(), queries, problem, note));
   return texts;
 }
 
 }  // namespace
 
 std::string PlacementFileText(const RunArguments& arguments, const ProfileQueries& queries,
-                              std::string& problem) {
-  const std::vector<std::string> texts = AllTexts(arguments, queries, problem);
+                              std::string& problem, std::string& note) {
+  const std::vector<std::string> texts = AllTexts(arguments, queries, problem, note);
   if (!problem.empty() || texts.empty()) return "";
   const std::vector<uint32_t> nodes = MemoryNodes();
   PlacementLines lines(InspectProgram(arguments.command.front()).decided_by, queries);

@@ -11,9 +11,10 @@ namespace memagent::inject {
 
 // Text of the file that the option place= names; "" when nothing is to be placed. `problem` is one
 // sentence when what was asked for can't be done: then the program must not run, since the result
-// would be taken for that of the placement.
+// would be taken for that of the placement. `note` is one sentence when the program may run, but
+// something was left out.
 std::string PlacementFileText(const RunArguments& arguments, const ProfileQueries& queries,
-                              std::string& problem);
+                              std::string& problem, std::string& note);
 
 }  // namespace memagent::inject
 

@@ -97,7 +97,8 @@ int RunCommand(const std::vector<std::string>& args, const ProfileQueries& queri
     return kOwnFailure;
   }
   std::string problem;
-  const std::string rules = PlacementFileText(arguments, queries, problem);
+  std::string note;
+  const std::string rules = PlacementFileText(arguments, queries, problem, note);
   if (!problem.empty()) {
     Say(problem);
     return kOwnFailure;
@@ -108,6 +109,7 @@ int RunCommand(const std::vector<std::string>& args, const ProfileQueries& queri
     Say("the program was not started, since nothing would be placed: " + why_not);
     return kOwnFailure;
   }
+  if (!note.empty()) Say(note);
   if (!why_not.empty() && !IsSwitchedOff()) Say(why_not);  // else the user knows
   return RunMeasured(arguments, rules, why_not);
 }

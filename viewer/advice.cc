@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "viewer/advice_order.h"
+#include "viewer/advice_placement.h"
 #include "viewer/concat.h"
 #include "viewer/line_sharing.h"
 #include "viewer/nodes.h"
@@ -25,9 +27,10 @@ constexpr double kUserShare = 0.05;
 constexpr double kSpreadCost = 0.2;
 // Pages are concentrated when one node has so many times its even share.
 constexpr double kConcentrated = 1.5;
-// Smaller heap blocks are not placed by rules: their pages are shared with others
-// (ledger::kLargeBlock).
-constexpr uint64_t kSmallestPlaced = uint64_t{16} << 10;
+// Of the page faults: then one node filled all of it.
+constexpr double kFilledByOne = 0.9;
+// Of the sampled pages: so many huge ones make 2 MiB the unit that is touched at once.
+constexpr double kMostlyHuge = 0.5;
 
 class Adviser {
  public:
@@ -40,6 +43,8 @@ class Adviser {
     result_.causes = CausesOf(view_, site_);
     AdvisePadding();
     AdvisePlacement();
+    for (Advice& advice : result_.advice) FinishRule(advice);
+    PutBestFirst(result_.advice, result_.now);
     return std::move(result_);
   }
 
@@ -66,7 +71,12 @@ class Adviser {
                               " of all memory samples"));
     }
     AdviseByCause();
-    AdviseByPattern();
+    if (IsMuch(CauseKind::kNodeFull)) {
+      SayIfNothingElse(
+          "the node that uses it had no free memory: make room there, or spread the threads");
+    } else {
+      AdviseByPattern();
+    }
     if (result_.advice.empty()) Say(AdviceKind::kNothing, WhyNothing());
   }
 
@@ -86,21 +96,22 @@ class Adviser {
     result_.advice.push_back(std::move(advice));
   }
 
+  void SayIfNothingElse(std::string reason) {
+    if (result_.advice.empty()) Say(AdviceKind::kNothing, std::move(reason));
+  }
+
   // Adds advice with what it is predicted to do.
   Advice& Predict(AdviceKind kind, std::string reason, const Prediction& after) {
     Advice advice;
     advice.kind = kind;
     advice.reason = std::move(reason);
     advice.after = after;
-    advice.gain = GainOf(view_, site_, after);
+    advice.gain = GainOf(view_, site_, result_.now, after);
     result_.advice.push_back(std::move(advice));
     return result_.advice.back();
   }
 
-  // Sure to be less than now.
-  bool IsBetter(const Prediction& after) const {
-    return after.interval.high < result_.now.interval.low;
-  }
+  bool Helps(const Prediction& after) const { return IsBetter(result_.now, after); }
 
   // --- lines ---
 
@@ -130,17 +141,31 @@ class Adviser {
   }
 
   void AdviseByCause() {
-    if (IsMuch(CauseKind::kHugePage)) {
-      Advice& advice =
-          Predict(AdviceKind::kSmallPages, "its huge pages hold what several nodes use",
-                  Without(site_, SamplesOf(result_.causes, CauseKind::kHugePage)));
-      SetRule(advice, "nohuge");
+    if (IsMuch(CauseKind::kHugePage)) AdviseSmallPages();
+    if (!IsMuch(CauseKind::kThreadMoved)) return;
+    const Prediction after = Without(site_, SamplesOf(result_.causes, CauseKind::kThreadMoved));
+    if (!Helps(after)) return;
+    Predict(AdviceKind::kPinThreads, "they touched its pages on one node and use them from another",
+            after);
+  }
+
+  // Small pages help when those who use a part touch it first. Where one node touched all of it,
+  // the profile can't tell whether it would touch all small pages, too, and nothing be gained.
+  void AdviseSmallPages() {
+    Prediction after = Without(site_, SamplesOf(result_.causes, CauseKind::kHugePage));
+    if (!Helps(after)) return;
+    std::string reason = "its huge pages hold what several nodes use";
+    if (IsFilledByOneNode()) {
+      after.interval.high = std::max(after.interval.high, result_.now.remote);
+      reason += "; it helps if each thread touches its own part first";
     }
-    if (IsMuch(CauseKind::kThreadMoved)) {
-      Predict(AdviceKind::kPinThreads,
-              "they touched its pages on one node and use them from another",
-              Without(site_, SamplesOf(result_.causes, CauseKind::kThreadMoved)));
-    }
+    Predict(AdviceKind::kSmallPages, std::move(reason), after);
+  }
+
+  bool IsFilledByOneNode() const {
+    NodeSamples faults;
+    for (const FirstTouch& touch : site_.first_touch) faults[touch.cpu_node] += touch.faults;
+    return Share(MostOf(faults).second, SumOf(faults)) >= kFilledByOne;
   }
 
   // --- patterns ---
@@ -153,9 +178,9 @@ class Adviser {
         return AdviseTouch(AdviceKind::kTouchByUser, kBlockUnit);
       case PatternKind::kBlocked:
         AdviseBlocks();
-        return AdviseTouch(AdviceKind::kTouchInParallel, kPageUnit);
+        return AdviseTouch(AdviceKind::kTouchInParallel, TouchUnit());
       case PatternKind::kCyclic:
-        return AdviseTouch(AdviceKind::kTouchInParallel, kPageUnit);
+        return AdviseTouch(AdviceKind::kTouchInParallel, TouchUnit());
       case PatternKind::kProducerConsumer:
         return AdviseConsumer();
       case PatternKind::kSharedRead:
@@ -167,7 +192,7 @@ class Adviser {
       case PatternKind::kUnknown:
         break;
     }
-    const int32_t node = BestNode(view_, site_);
+    const int32_t node = BestNode(view_, site_, use_);
     if (node >= 0) AdviseBinding(MostlyText(node));
   }
 
@@ -177,25 +202,27 @@ class Adviser {
   }
 
   void AdviseBinding(std::string reason) {
-    const int32_t node = BestNode(view_, site_);
-    if (node < 0) return Say(AdviceKind::kNothing, "no node that uses it has room for all of it");
-    const Prediction after = BoundTo(view_, site_, node);
-    if (!IsBetter(after)) return;
-    Advice& advice = Predict(AdviceKind::kBind, std::move(reason), after);
-    advice.nodes = {node};
-    SetRule(advice, Concat("bind:", node));
+    const int32_t node = BestNode(view_, site_, use_);
+    if (node < 0) return SayIfNothingElse("no node that uses it has room for all of it");
+    const Prediction after = BoundTo(view_, site_, use_, node);
+    if (!Helps(after)) return;
+    Predict(AdviceKind::kBind, std::move(reason), after).nodes = {node};
   }
 
   void AdviseBlocks() {
     const std::vector<int32_t> parts = BestParts(strip_);
     if (parts.size() == 1) return AdviseBinding(MostlyText(parts.front()));
     const Prediction after = BlockedOver(view_, site_, strip_, parts);
-    const bool on_cpus =
-        std::all_of(parts.begin(), parts.end(), [&](int32_t node) { return HasCpus(view_, node); });
-    if (!on_cpus || !IsBetter(after)) return;
-    Advice& advice = Predict(AdviceKind::kBlock, "each node uses its own part of it", after);
-    advice.nodes = parts;
-    SetRule(advice, WithNodes("block", parts));
+    const bool possible = std::all_of(parts.begin(), parts.end(), [&](int32_t node) {
+      return HasCpus(view_, node) && HasMemory(view_, node);
+    });
+    if (!possible || !Helps(after)) return;
+    Predict(AdviceKind::kBlock, "each node uses its own part of it", after).nodes = parts;
+  }
+
+  // What the first touch of a page places.
+  uint64_t TouchUnit() const {
+    return HugeShare(site_).value_or(0) >= kMostlyHuge ? kHugeUnit : kPageUnit;
   }
 
   // Only where page faults tell who touches it now.
@@ -203,7 +230,7 @@ class Adviser {
     const auto mixing = MixingIn(site_, use_, unit);
     if (!mixing || site_.first_touch.empty()) return;
     const Prediction after = UnitsByUser(*mixing);
-    if (!IsBetter(after)) return;
+    if (!Helps(after)) return;
     const std::string_view what =
         unit == kBlockUnit ? "each block has one user" : "each page is used by one node";
     Advice& advice = Predict(kind, std::string(what), after);
@@ -211,73 +238,71 @@ class Adviser {
   }
 
   void AdviseConsumer() {
-    const int32_t node = BestNode(view_, site_);
+    const int32_t node = BestNode(view_, site_, use_);
     if (node >= 0 && node != result_.pattern.node) {
       AdviseBinding(
           Concat("it is filled on ", NodeText(result_.pattern.node), ", and ", MostlyText(node)));
     }
-    if (result_.advice.empty()) {
-      Say(AdviceKind::kNothing,
-          "it is written on one node and used on others: one side is remote wherever it lies; let "
-          "each reader copy it once, or keep both on one node");
-    }
+    SayIfNothingElse(
+        "it is written on one node and used on others: one side is remote wherever it lies; let "
+        "each reader copy it once, or keep both on one node");
   }
 
   void AdviseReplicas() {
     Prediction after;
     after.interval = {0, WilsonInterval(use_.stores, use_.located, site_.design_effect).high};
     after.remote = std::min(after.interval.high, Share(use_.stores, use_.located));
-    if (IsBetter(after)) {
-      Predict(AdviceKind::kReplicate, "all nodes read all of it and none writes it later", after);
+    if (Helps(after)) {
+      Predict(AdviceKind::kReplicate, "all nodes read all of it: if it is not written once filled",
+              after);
     }
   }
 
   // Shared by all: one node for it, or all in turn.
   void AdviseShared() {
-    std::vector<int32_t> users;
-    for (const auto& [node, samples] : use_.by_node) {
-      if (Share(samples, use_.located) >= kUserShare && HasCpus(view_, node)) users.push_back(node);
-    }
-    const int32_t best = BestNode(view_, site_);
-    const Prediction spread = InterleavedOver(view_, site_, users);
-    if (best >= 0 && BoundTo(view_, site_, best).remote < spread.remote - kSpreadCost) {
-      return AdviseBinding(MostlyText(best));
+    const std::vector<int32_t> users = SharingNodes();
+    const int32_t best = BestNode(view_, site_, use_);
+    const Prediction spread = InterleavedOver(view_, site_, use_, users);
+    if (best >= 0) {
+      const Prediction bound = BoundTo(view_, site_, use_, best);
+      if (Weighed(bound) < Weighed(spread) - kSpreadCost) return AdviseBinding(MostlyText(best));
     }
     const uint64_t most = MostOf(use_.by_home).second;
     const double even = 1.0 / static_cast<double>(std::max<size_t>(1, users.size()));
     if (users.size() < 2) return;
     if (Share(most, use_.located) < std::min(0.99, kConcentrated * even)) {
-      if (!result_.advice.empty()) return;
-      return Say(AdviceKind::kNothing,
-                 "all nodes use all of it, and its pages are spread over several nodes already");
+      return SayIfNothingElse(
+          "all nodes use all of it, and its pages are spread over several nodes already");
     }
     Advice& advice =
         Predict(AdviceKind::kInterleave,
                 "all nodes use all of it, and one node's memory serves them all", spread);
     advice.nodes = users;
-    SetRule(advice, WithNodes("interleave", users));
+    if (!Helps(spread))
+      advice.gain.reset();  // only that several nodes serve it, which has no number
+  }
+
+  // Nodes that use a part of it worth speaking of, and can hold pages.
+  std::vector<int32_t> SharingNodes() const {
+    std::vector<int32_t> users;
+    for (const auto& [node, samples] : use_.by_node) {
+      const bool uses = Share(samples, use_.located) >= kUserShare;
+      if (uses && HasCpus(view_, node) && HasMemory(view_, node)) users.push_back(node);
+    }
+    return users;
+  }
+
+  // Remote accesses by how far they go, against those of now.
+  double Weighed(const Prediction& after) const {
+    return after.remote * RelativeDistance(result_.now, after);
   }
 
   // --- rules for memagent run --place ---
 
-  void SetRule(Advice& advice, std::string rule) const {
-    if (site_.kind != "heap" && site_.kind != "mmap") return;
-    const uint64_t blocks = std::max<uint64_t>(1, site_.allocations);
-    if (site_.kind == "heap" && site_.bytes_allocated / blocks < kSmallestPlaced) return;
-    if (site_.stack.empty()) return;
-    advice.rule = std::move(rule);
-  }
-
-  // "block:0+1"; all nodes of the machine in their order need no list.
-  std::string WithNodes(std::string_view word, const std::vector<int32_t>& nodes) const {
-    std::vector<int32_t> all;
-    for (const auto& node : view_.profile.header.machine().nodes()) {
-      all.push_back(static_cast<int32_t>(node.id()));
-    }
-    if (nodes == all) return std::string(word);
-    std::string text = Concat(word, ":");
-    for (size_t i = 0; i < nodes.size(); ++i) Append(text, i == 0 ? "" : "+", nodes[i]);
-    return text;
+  // What may leave more accesses remote than there are now is for people to decide.
+  void FinishRule(Advice& advice) const {
+    const bool worse = advice.after && advice.after->interval.low > result_.now.interval.high;
+    if (!worse) advice.rule = PlacementOf(view_, site_, advice);
   }
 
   const View& view_;

@@ -59,11 +59,6 @@ std::string_view Measured(const View& view, const Gain& gain) {
   return view.engine == "software" ? "sampled memory time" : "memory samples";
 }
 
-// Interleaving may leave as much remote as there was.
-bool SavesNothing(const Advice& advice, const Prediction& now) {
-  return advice.kind == AdviceKind::kInterleave && advice.after->interval.high >= now.interval.low;
-}
-
 }  // namespace
 
 std::string WithInterval(double share, const Interval& interval, const Terminal& terminal) {
@@ -88,10 +83,10 @@ std::string EffectText(const View& view, const Diagnosis& diagnosis, const Advic
     }
     text += ". ";
   }
-  if (!advice.gain) return text;
-  if (advice.after && SavesNothing(advice, now)) {
+  if (!advice.gain && advice.kind == AdviceKind::kInterleave) {
     return text + "What it gains is that several nodes' memory serves it; how much is not known.";
   }
+  if (!advice.gain) return text;
   const Gain& gain = *advice.gain;
   return Concat(text, "At most ", WithInterval(gain.share, gain.interval, terminal), " of the ",
                 Measured(view, gain), " less.");
@@ -113,7 +108,8 @@ std::string ProgramWords(const View& view, const Terminal& terminal) {
 
 std::string TryCommand(const View& view, const SiteView& site, const Advice& advice,
                        const std::string& profile, const Terminal& terminal) {
-  if (advice.rule.empty()) return "";
+  // What came from standard input is gone: no rule can name it.
+  if (advice.rule.empty() || profile == "-") return "";
   // In quotes always: names of files may hold what a shell expands.
   std::string rule = ShellWord(RuleOf(site, advice, profile));
   if (!rule.starts_with('\'')) rule = Concat("'", rule, "'");

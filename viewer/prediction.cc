@@ -11,6 +11,9 @@ namespace {
 // Of a node's memory: the kernel and other programs need some.
 constexpr double kRoom = 0.9;
 constexpr double kWithinBest = 0.02;
+// Of the mean distance now: less of a saving is no reason to move anything.
+constexpr double kNearer = 0.8;
+constexpr double kLocalDistance = 10;  // the kernel's number for a node and itself
 
 // Mean over the site's users of `distance_from(node)`; 0 where one of them is not known.
 template <typename DistanceFrom>
@@ -72,11 +75,8 @@ std::vector<int32_t> MainUsers(const Strip& strip, size_t parts) {
 }
 
 bool HasRoom(const View& view, int32_t node, uint64_t bytes) {
-  for (const auto& known : view.profile.header.machine().nodes()) {
-    if (static_cast<int64_t>(known.id()) != node || known.memory_total_bytes() == 0) continue;
-    return static_cast<double>(bytes) <= kRoom * static_cast<double>(known.memory_total_bytes());
-  }
-  return true;
+  const uint64_t memory = MemoryBytes(view, node);
+  return memory == 0 || static_cast<double>(bytes) <= kRoom * static_cast<double>(memory);
 }
 
 }  // namespace
@@ -95,17 +95,29 @@ Prediction AsItIs(const View& view, const SiteView& site) {
   return now;
 }
 
-Prediction BoundTo(const View& view, const SiteView& site, int32_t node) {
-  const SiteUse use = UseOf(site);
+double RelativeDistance(const Prediction& now, const Prediction& after) {
+  if (now.remote <= 0 || after.remote <= 0) return 1;
+  if (now.distance <= kLocalDistance || after.distance <= kLocalDistance) return 1;
+  return (after.distance - kLocalDistance) / after.remote * now.remote /
+         (now.distance - kLocalDistance);
+}
+
+bool IsBetter(const Prediction& now, const Prediction& after) {
+  if (after.interval.high < now.interval.low) return true;
+  if (after.distance <= 0 || after.distance >= kNearer * now.distance) return false;
+  return after.interval.low <= now.interval.high &&
+         after.interval.high * RelativeDistance(now, after) < now.interval.low;
+}
+
+Prediction BoundTo(const View& view, const SiteView& site, const SiteUse& use, int32_t node) {
   const uint64_t others = use.located - std::min(use.located, use.Of(node));
   Prediction result = Counted(others, use.located, site.design_effect);
   result.distance = MeanDistance(use, [&](int32_t from) { return Between(view, from, node); });
   return result;
 }
 
-Prediction InterleavedOver(const View& view, const SiteView& site,
+Prediction InterleavedOver(const View& view, const SiteView& site, const SiteUse& use,
                            const std::vector<int32_t>& nodes) {
-  const SiteUse use = UseOf(site);
   uint64_t inside = 0;
   for (const int32_t node : nodes) inside += use.Of(node);
   const Interval share = WilsonInterval(inside, use.located, site.design_effect);
@@ -168,13 +180,15 @@ Prediction Without(const SiteView& site, uint64_t samples) {
   return Counted(left, site.located_samples, site.design_effect);
 }
 
-int32_t BestNode(const View& view, const SiteView& site) {
-  const SiteUse use = UseOf(site);
+int32_t BestNode(const View& view, const SiteView& site, const SiteUse& use) {
   int32_t best = -1;
   Prediction least;
   for (const auto& [node, samples] : use.by_node) {
-    if (!HasCpus(view, node) || !HasRoom(view, node, site.bytes_peak)) continue;
-    const Prediction there = BoundTo(view, site, node);
+    // A damaged file may name more nodes than the machine has.
+    if (view.nodes.by_number.count(node) == 0) continue;
+    if (!HasCpus(view, node) || !HasMemory(view, node)) continue;
+    if (!HasRoom(view, node, site.bytes_peak)) continue;
+    const Prediction there = BoundTo(view, site, use, node);
     const bool nearer = there.distance < least.distance ||
                         (there.distance == least.distance && there.remote < least.remote);
     if (best >= 0 && !nearer) continue;
@@ -184,8 +198,8 @@ int32_t BestNode(const View& view, const SiteView& site) {
   return best;
 }
 
-Gain GainOf(const View& view, const SiteView& site, const Prediction& after) {
-  const Prediction now = AsItIs(view, site);
+Gain GainOf(const View& view, const SiteView& site, const Prediction& now,
+            const Prediction& after) {
   Gain gain;
   double scale = Share(site.located_samples, view.tally.MemorySamples());
   const auto far = site.access.far.Mean();
@@ -199,9 +213,10 @@ Gain GainOf(const View& view, const SiteView& site, const Prediction& after) {
   const auto saved = [scale](double from, double to) {
     return std::clamp(scale * (from - to), 0.0, 1.0);
   };
-  gain.share = saved(now.remote, after.remote);
-  gain.interval = {saved(now.interval.low, after.interval.high),
-                   saved(now.interval.high, after.interval.low)};
+  const double far_as_now = RelativeDistance(now, after);
+  gain.share = saved(now.remote, after.remote * far_as_now);
+  gain.interval = {saved(now.interval.low, after.interval.high * far_as_now),
+                   saved(now.interval.high, after.interval.low * far_as_now)};
   return gain;
 }
 

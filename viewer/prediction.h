@@ -24,11 +24,20 @@ struct Prediction {
 // As it is.
 Prediction AsItIs(const View& view, const SiteView& site);
 
-// All pages on one node: remote is what other nodes use.
-Prediction BoundTo(const View& view, const SiteView& site, int32_t node);
+// How far a remote access goes then, against how far one goes now: kernel's distances above that
+// within a node. 1 where distances are not known.
+double RelativeDistance(const Prediction& now, const Prediction& after);
+
+// Whether it is surely better than now: fewer accesses are remote, the intervals are apart; or the
+// mean distance is clearly less, and remote accesses counted by their distance surely so, while not
+// surely more of them are.
+bool IsBetter(const Prediction& now, const Prediction& after);
+
+// All pages on one node: remote is what other nodes use. `use` is that of the site, here and below.
+Prediction BoundTo(const View& view, const SiteView& site, const SiteUse& use, int32_t node);
 
 // Pages in turn on each of `nodes`: of each node's use, one in so many stays local.
-Prediction InterleavedOver(const View& view, const SiteView& site,
+Prediction InterleavedOver(const View& view, const SiteView& site, const SiteUse& use,
                            const std::vector<int32_t>& nodes);
 
 // Each block in as many equal parts as there are nodes named, in this order.
@@ -48,17 +57,17 @@ Prediction UnitsByUser(const Mixing& mixing);
 Prediction Without(const SiteView& site, uint64_t samples);
 
 // The node to bind it to: with CPUs, with room for it, and least far from its users. -1: none.
-int32_t BestNode(const View& view, const SiteView& site);
+int32_t BestNode(const View& view, const SiteView& site, const SiteUse& use);
 
 // What that can save at most, as a share: of the sampled latency where the site has latencies (each
 // access that is local then takes as long as the local ones do now), else of the memory samples
-// (each takes no time at all then).
+// (each takes no time at all then). Remote accesses that go less far then save in proportion.
 struct Gain {
   double share = 0;
   Interval interval;
   bool of_latency = false;
 };
-Gain GainOf(const View& view, const SiteView& site, const Prediction& after);
+Gain GainOf(const View& view, const SiteView& site, const Prediction& now, const Prediction& after);
 
 }  // namespace memagent::viewer
 

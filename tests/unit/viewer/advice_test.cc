@@ -3,42 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/unit/viewer/placed_site.h"
+#include "tests/unit/viewer/advised_site.h"
 #include "viewer/advice_text.h"
+#include "viewer/line_sharing.h"
 
 namespace memagent::viewer {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-struct Given {
-  View view;
-  Diagnosis diagnosis;
-
-  const Advice& First() const { return diagnosis.advice.at(0); }
-  const Advice* Find(AdviceKind kind) const {
-    for (const Advice& advice : diagnosis.advice) {
-      if (advice.kind == kind) return &advice;
-    }
-    return nullptr;
-  }
-};
-
-Given AdviceOn(PlacedSite& site) {
-  Given given;
-  given.view = site.Build();
-  given.diagnosis = Diagnose(given.view, given.view.sites.at(0));
-  EXPECT_FALSE(given.diagnosis.advice.empty());
-  return given;
-}
-
-void ExpectPrediction(const Advice& advice, double remote) {
-  ASSERT_TRUE(advice.after.has_value());
-  EXPECT_NEAR(advice.after->remote, remote, 0.001);
-  EXPECT_LE(advice.after->interval.low, advice.after->remote);
-  EXPECT_GE(advice.after->interval.high, advice.after->remote);
-}
 
 // --- nothing to do ---
 
@@ -108,7 +81,7 @@ TEST(Advice, DistancesDecideBetweenNodes) {
   // A little less from node 1, which lies between the two others.
   site.Use(0, 0, 2, 330).Use(1, 1, 2, 320).Use(2, 2, 2, 325).Touch(2, 2, 4000);
   const View view = site.Build();
-  EXPECT_EQ(BestNode(view, view.sites.at(0)), 1);
+  EXPECT_EQ(BestNode(view, view.sites.at(0), UseOf(view.sites.at(0))), 1);
 }
 
 TEST(Advice, NodeWithoutCpusIsNeverChosen) {
@@ -130,6 +103,39 @@ TEST(Advice, NodeWithoutRoomIsNotBoundTo) {
   const Given given = AdviceOn(site);
   EXPECT_EQ(given.First().kind, AdviceKind::kNothing);
   EXPECT_THAT(given.First().reason, HasSubstr("room"));
+}
+
+TEST(Advice, NodeWithoutMemoryIsNeverChosen) {
+  PlacedSite site(3);
+  site.machine().mutable_nodes(2)->set_memory_total_bytes(0);
+  site.Use(0, 0, 1, 450).Use(2, 2, 1, 550).Touch(1, 1, 4000);
+  const Given given = AdviceOn(site);
+  EXPECT_EQ(given.First().rule, "bind:0");
+}
+
+TEST(Advice, PartsOfNodesWithoutMemoryAreNotAdvised) {
+  PlacedSite site(3);
+  site.machine().mutable_nodes(2)->set_memory_total_bytes(0);
+  site.Use(0, 0, 1, 992).Use(1, 2, 1, 992).Touch(1, 1, 4000).Parts({0, 2}, 1, 31);
+  EXPECT_EQ(AdviceOn(site).Find(AdviceKind::kBlock), nullptr);
+}
+
+TEST(Advice, InterleavingLeavesOutNodesWithoutMemory) {
+  PlacedSite site(3);
+  site.machine().mutable_nodes(2)->set_memory_total_bytes(0);
+  site.Use(0, 0, 0, 700).Use(1, 1, 0, 700).Use(2, 2, 0, 700).Touch(0, 0, 4000);
+  site.Pairs(4096, 400, 140);
+  EXPECT_EQ(AdviceOn(site).First().rule, "interleave");  // `run` takes nodes 0 and 1
+}
+
+TEST(Advice, NearerNodeHelpsThoughAsMuchStaysRemote) {
+  PlacedSite site(4);
+  site.Distances({10, 12, 32, 32, 12, 10, 32, 32, 32, 32, 10, 12, 32, 32, 12, 10});
+  site.Use(0, 0, 0, 600).Use(1, 2, 0, 720).Use(2, 3, 0, 680).Touch(0, 0, 4000);
+  const Given given = AdviceOn(site);
+  ASSERT_EQ(given.First().kind, AdviceKind::kBind);  // remote 70 % -> 64 %, half of that near by
+  EXPECT_EQ(given.First().rule, "bind:2");
+  EXPECT_GT(given.First().gain->share, 0.3);
 }
 
 TEST(Advice, SmallHeapBlocksHaveNoRule) {
@@ -246,6 +252,17 @@ TEST(Advice, SharedMemoryThatIsSpreadIsLeftAlone) {
   EXPECT_THAT(given.First().reason, HasSubstr("spread over several nodes already"));
 }
 
+TEST(Advice, InterleavingThatSurelyAddsRemoteAccessesHasNoRule) {
+  PlacedSite site;
+  site.Use(0, 0, 0, 1300).Use(1, 1, 0, 700).Touch(0, 0, 4000).Pairs(4096, 400, 205);
+  const Given given = AdviceOn(site);
+  EXPECT_EQ(given.First().kind, AdviceKind::kInterleave);  // remote 35 % -> 50 %
+  EXPECT_EQ(given.First().rule, "");
+  EXPECT_FALSE(given.First().gain.has_value());
+  EXPECT_THAT(EffectText(given.view, given.diagnosis, given.First(), Terminal()),
+              HasSubstr("how much is not known"));
+}
+
 TEST(Advice, InterleavingLeavesOutNodesThatDoNotUseIt) {
   PlacedSite site(4);
   site.Use(0, 1, 0, 1000).Use(1, 2, 0, 1000).Touch(2, 0, 4000).Pairs(4096, 400, 205);
@@ -271,42 +288,26 @@ TEST(Advice, ReadOnlyMemoryIsReplicated) {
   EXPECT_NE(given.Find(AdviceKind::kInterleave), nullptr);
 }
 
+TEST(Advice, CopiesAreAdvisedOnACondition) {
+  PlacedSite site;
+  site.Use(0, 0, 0, 1000, 30).Use(1, 1, 0, 1000).Touch(0, 0, 4000).Pairs(4096, 400, 205);
+  EXPECT_THAT(AdviceText(AdviceOn(site).First(), Terminal()),
+              HasSubstr("if it is not written once filled"));
+}
+
+// A hash table: 2.5 % stores, of all nodes.
+TEST(Advice, MemoryThatAllWriteSometimesIsNotReplicated) {
+  PlacedSite site;
+  site.Use(0, 0, 0, 1000, 25).Use(1, 1, 0, 1000, 25).Touch(0, 0, 4000).Pairs(4096, 400, 205);
+  EXPECT_EQ(AdviceOn(site).Find(AdviceKind::kReplicate), nullptr);
+}
+
 TEST(Advice, WrittenMemoryIsNotReplicated) {
   PlacedSite site;
   site.Use(0, 0, 0, 1000, 300).Use(1, 1, 0, 1000, 300).Touch(0, 0, 4000).Pairs(4096, 400, 205);
   const Given given = AdviceOn(site);
   EXPECT_EQ(given.Find(AdviceKind::kReplicate), nullptr);
   EXPECT_EQ(given.First().kind, AdviceKind::kInterleave);
-}
-
-// --- causes with a cure of their own ---
-
-TEST(Advice, ThreadThatMovedIsPinnedOrFollowed) {
-  PlacedSite site;
-  site.Use(1, 0, 0, 30).Use(1, 1, 0, 970).Touch(1, 0, 4000).Pages(0, 4000);
-  const Given given = AdviceOn(site);
-  EXPECT_EQ(given.First().kind, AdviceKind::kPinThreads);
-  ExpectPrediction(given.First(), 0);
-  ASSERT_NE(given.Find(AdviceKind::kBind), nullptr);
-  EXPECT_EQ(given.Find(AdviceKind::kBind)->rule, "bind:1");
-}
-
-TEST(Advice, ThreadThatFewRemoteSamplesAreOfIsNotPinned) {
-  PlacedSite site;
-  site.Use(0, 0, 0, 1000).Use(1, 1, 0, 1000).Touch(0, 0, 3000).Touch(1, 0, 1000);
-  EXPECT_EQ(AdviceOn(site).Find(AdviceKind::kPinThreads), nullptr);
-}
-
-TEST(Advice, SharedHugePagesAreMadeSmall) {
-  PlacedSite site;
-  site.Use(0, 0, 0, 1000).Use(1, 1, 0, 1000).Touch(0, 0, 32).Pages(0, 500);
-  site.Pairs(4096, 1000, 1000).Pairs(2 << 20, 1000, 500);
-  site.total().set_huge_pages(500);
-  site.total().set_huge_pages_asked(500);
-  const Given given = AdviceOn(site);
-  EXPECT_EQ(given.First().kind, AdviceKind::kSmallPages);
-  EXPECT_EQ(given.First().rule, "nohuge");
-  ExpectPrediction(given.First(), 0);
 }
 
 // --- cache lines ---
@@ -326,6 +327,7 @@ Given AdviceOnLine(int nodes, bool same) {
     sample.evidence = 1;
     given.view.profile.raw_samples.push_back(sample);
   }
+  given.view.raw_by_site = RawBySite(given.view.profile);
   given.diagnosis = Diagnose(given.view, given.view.sites.at(0));
   return given;
 }
@@ -355,7 +357,7 @@ TEST(Advice, GainOfLatencyIsWhatFarAccessesTakeLonger) {
   const SiteView& grid = view.sites.at(0);
   Prediction after;
   after.interval = {0, 0};
-  const Gain gain = GainOf(view, grid, after);
+  const Gain gain = GainOf(view, grid, AsItIs(view, grid), after);
   EXPECT_TRUE(gain.of_latency);
   // 3,400 far loads of 318.8 cycles, near ones take 112; 1,472,640 cycles in all sites.
   EXPECT_NEAR(gain.share, 3400 * (318.8 - 112) / 1472640.0, 0.002);

@@ -267,9 +267,12 @@ TEST_F(Commands, AdviseOnOneNodeSaysThatNothingCanHelp) {
 TEST_F(Commands, RulesAreThoseOfTheAdvice) {
   Write("a.memagent", StencilBytes(2));
   std::string error;
-  EXPECT_EQ(PlacementRules("a.memagent", error), std::vector<std::string>{"S1@a.memagent=block"});
+  size_t left_out = 0;
+  EXPECT_EQ(PlacementRules("a.memagent", 64, left_out, error),
+            std::vector<std::string>{"S1@a.memagent=block"});
   EXPECT_EQ(error, "");
-  EXPECT_TRUE(PlacementRules("none.memagent", error).empty());
+  EXPECT_EQ(left_out, 0u);
+  EXPECT_TRUE(PlacementRules("none.memagent", 64, left_out, error).empty());
   EXPECT_NE(error, "");
 }
 
