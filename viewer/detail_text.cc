@@ -12,6 +12,7 @@
 #include "viewer/advice_text.h"
 #include "viewer/concat.h"
 #include "viewer/nodes.h"
+#include "viewer/placement_timeline.h"
 #include "viewer/strip_text.h"
 #include "viewer/table.h"
 #include "viewer/text.h"
@@ -71,6 +72,7 @@ class Detail {
     }
     AddFirstTouch();
     AddPages();
+    AddCalls();
     AddCauses();
     AddStrips();
     AddCode();
@@ -344,6 +346,11 @@ class Detail {
     AddList("evidence", {Concat("exact ", Percent(Share(e.exact, all))),
                          Concat("approximate ", Percent(Share(e.approximate, all))),
                          Concat("pc-only ", Percent(Share(e.pc_only, all)))});
+  }
+
+  void AddCalls() {
+    const auto calls = TimelineOf(view_, &site_, kMostItems, terminal_);
+    for (size_t i = 0; i < calls.size(); ++i) AddSentence(i == 0 ? "calls" : "", calls[i]);
   }
 
   void AddCauses() {

@@ -9,6 +9,7 @@
 #include "agent/profile/reader_placement.h"
 #include "viewer/concat.h"
 #include "viewer/own_cost_text.h"
+#include "viewer/placement_timeline.h"
 #include "viewer/quality.h"
 #include "viewer/text.h"
 #include "viewer/wording.h"
@@ -17,6 +18,7 @@ namespace memagent::viewer {
 namespace {
 
 constexpr size_t kLabel = 16;
+constexpr size_t kMostCalls = 12;
 constexpr size_t kMostThreads = 20;  // all of them are in --format json
 
 std::string UtcTime(uint64_t unix_nanos) {
@@ -43,6 +45,7 @@ class Info {
     AddMachine();
     AddEngines();
     AddPlacements();
+    AddPlacementCalls();
     AddAccounting();
     AddThreads();
     AddOwnCost();
@@ -191,6 +194,15 @@ class Info {
     for (const auto& placement : view_.profile.applied_placements) {
       Line(profile::WasApplied(placement) ? "rule" : "warning",
            Concat(Safe(profile::PlacementText(placement)), "."));
+    }
+  }
+
+  void AddPlacementCalls() {
+    const std::vector<std::string> calls = TimelineOf(view_, nullptr, kMostCalls, terminal_);
+    if (calls.empty()) return;
+    Section("Calls that place memory or threads");
+    for (const std::string& call : calls) {
+      Append(text_, "  ", Wrap(call, terminal_.width, 4), "\n");
     }
   }
 
