@@ -3,6 +3,8 @@
 #include <string>
 
 #include "tests/support/fuzz_view.h"
+#include "viewer/advice_rules.h"
+#include "viewer/advise_text.h"
 #include "viewer/breakdown.h"
 #include "viewer/info_text.h"
 #include "viewer/report_json.h"
@@ -24,6 +26,10 @@ void RequireHarmless(const std::string& text) {
 void PrintAll(const View& view, const Terminal& terminal) {
   RequireHarmless(ReportText(view, {.site = "", .all = true, .top = 10, .profile = "p"}, terminal));
   RequireHarmless(InfoText(view, terminal));
+  const AdviseOptions options = {.site = "", .all = true, .profile = "p"};
+  RequireHarmless(AdviseText(view, options, terminal));
+  RequireHarmless(JsonText(AdviseJson(view, options)));
+  RulesOf(view, "p", 64);
   for (const auto make : {SiteGrid, ObjectGrid, CodeGrid, ThreadGrid, NodeGrid}) {
     const Grid grid = make(view, terminal);
     RequireHarmless(GridText(grid, 10, terminal));

@@ -6,6 +6,8 @@
 #include <string>
 
 #include "tests/unit/viewer/sample_profiles.h"
+#include "viewer/advice_rules.h"
+#include "viewer/advise_text.h"
 #include "viewer/breakdown.h"
 #include "viewer/diff_json.h"
 #include "viewer/diff_text.h"
@@ -58,6 +60,11 @@ View HostileView() {
   policy.set_mode(bad);
   policy.add_node(0);
   policy.set_pages(1);
+  v1::PlacementCall& call = profile.placement_calls.emplace_back();
+  call.set_call(bad);
+  call.set_mode(bad);
+  call.set_site(1);
+  call.set_calls(1);
   profile.own_cost.set_page_node_rung(bad);
   profile.footer->set_how(bad);
   v1::Event event;
@@ -85,6 +92,7 @@ TEST(Hostile, NamesCannotActOnTheTerminal) {
     const ReportOptions options = {"", true, 10, Hostile()};
     ExpectHarmless(ReportText(view, options, terminal), charset, "report");
     ExpectHarmless(InfoText(view, terminal), charset, "info");
+    ExpectHarmless(AdviseText(view, {"", true, Hostile()}, terminal), charset, "advise");
     for (const auto grid : {SiteGrid, ObjectGrid, CodeGrid, ThreadGrid, NodeGrid}) {
       ExpectHarmless(GridText(grid(view, terminal), 100, terminal), charset, "grid");
       ExpectHarmless(GridMarkdown(grid(view, terminal)), charset, "markdown");
@@ -118,6 +126,7 @@ TEST(Hostile, LargestCountersGiveSomeText) {
   profile::Profile profile = std::move(plain.profile);
   for (auto& [id, site] : profile.sites) Maximise(site.total);
   for (profile::Thread& thread : profile.threads) Maximise(thread.total);
+  for (v1::PlacementCall& call : profile.placement_calls) Maximise(call);
   Maximise(profile.accounting);
   Maximise(profile.own_cost);
   Maximise(*profile.header.mutable_engines(1));
@@ -126,6 +135,9 @@ TEST(Hostile, LargestCountersGiveSomeText) {
   const Terminal terminal;
   EXPECT_FALSE(ReportText(view, {"", true, 10, "p"}, terminal).empty());
   EXPECT_FALSE(InfoText(view, terminal).empty());
+  EXPECT_FALSE(AdviseText(view, {"", true, "p"}, terminal).empty());
+  EXPECT_FALSE(JsonText(AdviseJson(view, {"", true, "p"})).empty());
+  EXPECT_LE(RulesOf(view, "p", 64).rules.size(), 64u);
   const DiffSide sides[] = {{view, "a"}, {other, "b"}};
   const Diff diff = Compare(sides[0], sides[1]);
   EXPECT_FALSE(DiffText(diff, sides[0], sides[1], true, terminal).empty());
