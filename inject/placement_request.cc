@@ -8,6 +8,7 @@ namespace memagent::inject {
 namespace {
 
 constexpr std::string_view kFunction = "fn:";
+constexpr std::string_view kNamingNodes[] = {"=bind", "=interleave", "=block"};
 
 std::string Joined(const std::vector<uint32_t>& nodes, std::string_view between) {
   std::string text;
@@ -54,10 +55,25 @@ std::string CheckNodes(const base::PlacementRule& rule, const std::vector<uint32
 std::string ReadPlacement(std::string_view text, const std::vector<uint32_t>& nodes,
                           PlacementRequest& request) {
   request.placement = text;
+  const size_t equals = text.find('=');
+  if (equals != std::string_view::npos) request.placement[equals] = ':';
   if (text == "interleave" || text == "block") request.placement += ":" + Joined(nodes, "+");
   base::PlacementRule rule;
   const std::string_view problem = base::ParsePlacement(request.placement, rule);
   return problem.empty() ? CheckNodes(rule, nodes) : std::string(problem);
+}
+
+// Where the "=" between site and placement is. Nodes may stand behind a "=", too ("bind=1"): no
+// placement begins with a digit, so what stands before the last "=" belongs to it then.
+size_t PlaceOfEquals(std::string_view text) {
+  const size_t last = text.rfind('=');
+  if (last == std::string_view::npos || last + 1 == text.size()) return last;
+  if (text[last + 1] < '0' || text[last + 1] > '9') return last;
+  const std::string_view before = text.substr(0, last);
+  for (const std::string_view word : kNamingNodes) {
+    if (before.ends_with(word)) return last - word.size();
+  }
+  return last;
 }
 
 bool HasControlCharacter(std::string_view text) {
@@ -68,7 +84,7 @@ bool HasControlCharacter(std::string_view text) {
 std::string Read(std::string_view text, const std::vector<uint32_t>& nodes,
                  PlacementRequest& request) {
   if (HasControlCharacter(text)) return "it holds a control character";
-  const size_t equals = text.rfind('=');
+  const size_t equals = PlaceOfEquals(text);
   if (equals == std::string_view::npos) return "expected SITE=PLACEMENT";
   request.text = text;
   const std::string problem = ReadSite(text.substr(0, equals), request);

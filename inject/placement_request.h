@@ -17,9 +17,9 @@ struct PlacementRequest {
   std::string placement;  // as the agent takes it: its nodes are always named
 };
 
-// Reads "S3@FILE=interleave", "fn:NAME=bind:0", "fn:NAME@FILE=block". `memory_nodes` are those of
-// this machine that have memory: the only ones that may be named, and meant where none is. False:
-// `problem` is one sentence.
+// Reads "S3@FILE=interleave", "fn:NAME=bind:0" (or "bind=0"), "fn:NAME@FILE=block". `memory_nodes`
+// are those of this machine that have memory: the only ones that may be named, and meant where none
+// is. False: `problem` is one sentence.
 bool ParsePlacementRequest(std::string_view text, const std::vector<uint32_t>& memory_nodes,
                            PlacementRequest& request, std::string& problem);
 

@@ -50,6 +50,25 @@ TEST(PlacementRequest, NodesThatAreNotNamedAreThoseWithMemory) {
   EXPECT_EQ(Good("fn:f=block:2+0").placement, "block:2+0");
 }
 
+TEST(PlacementRequest, NodesMayStandBehindAnEqualsSign) {
+  PlacementRequest request = Good("S1@a.memagent=bind=2");
+  EXPECT_EQ(request.text, "S1@a.memagent=bind=2");
+  EXPECT_EQ(request.site, "S1");
+  EXPECT_EQ(request.file, "a.memagent");
+  EXPECT_EQ(request.placement, "bind:2");
+  EXPECT_EQ(Good("fn:f=interleave=0+2").placement, "interleave:0+2");
+  EXPECT_EQ(Good("fn:f=block=2+0").placement, "block:2+0");
+  EXPECT_EQ(Good("fn:operator=@x=bind=0").function, "operator=");
+  EXPECT_THAT(ProblemOf("fn:f=bind=1"), HasSubstr("no memory on node 1"));
+}
+
+TEST(PlacementRequest, FileThatIsNamedLikeAPlacementIsAFile) {
+  const PlacementRequest request = Good("S1@x=bind=local");
+  EXPECT_EQ(request.file, "x=bind");
+  EXPECT_EQ(request.placement, "local");
+  EXPECT_THAT(ProblemOf("fn:f=local=1"), HasSubstr("a placement is"));
+}
+
 TEST(PlacementRequest, NodeWithoutMemoryIsRefused) {
   EXPECT_THAT(ProblemOf("fn:f=bind:1"), HasSubstr("no memory on node 1, only on 0, 2"));
   EXPECT_THAT(ProblemOf("fn:f=interleave:0+1"), HasSubstr("node 1"));
