@@ -26,6 +26,7 @@ constexpr size_t kLabel = 13;     // columns of the labels
 constexpr size_t kMostItems = 5;  // of one list
 constexpr size_t kNarrowestName = 11;
 constexpr size_t kMostThreads = 6;  // of the matrix; all are in the JSON
+constexpr size_t kMostNodes = 256;  // likewise; a damaged file may name a million
 constexpr size_t kMostFrames = 24;  // of the stack; the whole stack is in the JSON
 
 // How many outermost frames only start the program or a thread: the same in every stack.
@@ -181,7 +182,9 @@ class Detail {
   // Columns of both matrices: the nodes of memory that the site was accessed in.
   std::set<int32_t> MemoryNodes() const {
     std::set<int32_t> nodes;
-    for (const Use& use : site_.uses) nodes.insert(use.memory_node);
+    for (const Use& use : site_.uses) {
+      if (nodes.size() < kMostNodes) nodes.insert(use.memory_node);
+    }
     return nodes;
   }
   std::vector<Column> MatrixColumns(std::string first, const std::set<int32_t>& nodes) const {
@@ -202,6 +205,7 @@ class Detail {
     std::map<int32_t, std::set<uint32_t>> threads;
     const std::set<int32_t> memory_nodes = MemoryNodes();
     for (const Use& use : site_.uses) {
+      if (samples.size() >= kMostNodes && samples.count(use.cpu_node) == 0) continue;
       samples[use.cpu_node][use.memory_node] += use.samples;
       threads[use.cpu_node].insert(use.thread);
     }
@@ -270,19 +274,13 @@ class Detail {
 
   // Who touched from where, most pages first; several instructions of one line are one row.
   std::vector<std::pair<std::string, uint64_t>> TouchRows() const {
-    std::vector<std::pair<std::string, uint64_t>> rows;
+    std::map<std::string, uint64_t> pages;
     for (const FirstTouch& touch : site_.first_touch) {
       const std::string node = view_.HasRemote() ? Concat(" on ", NodeText(touch.cpu_node)) : "";
-      std::string text = Concat(CodeText(touch.where, terminal_), " by ",
-                                ThreadText(view_, touch.thread, terminal_), node);
-      const auto same = std::find_if(rows.begin(), rows.end(),
-                                     [&](const auto& row) { return row.first == text; });
-      if (same == rows.end()) {
-        rows.emplace_back(std::move(text), touch.pages);
-      } else {
-        same->second += touch.pages;
-      }
+      pages[Concat(CodeText(touch.where, terminal_), " by ",
+                   ThreadText(view_, touch.thread, terminal_), node)] += touch.pages;
     }
+    std::vector<std::pair<std::string, uint64_t>> rows(pages.begin(), pages.end());
     std::stable_sort(rows.begin(), rows.end(),
                      [](const auto& a, const auto& b) { return a.second > b.second; });
     return rows;

@@ -2,10 +2,11 @@
 #include <google/protobuf/message.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 #include <string>
 
-#include "tests/unit/viewer/sample_profiles.h"
+#include "tests/unit/viewer/placed_site.h"
 #include "viewer/advice_rules.h"
 #include "viewer/advise_text.h"
 #include "viewer/breakdown.h"
@@ -158,6 +159,14 @@ TEST(Hostile, RateThatIsNoRateIsLeftOut) {
     EXPECT_EQ(view.profile.header.engines(1).rate_hz(), 0) << rate;
     EXPECT_NE(InfoText(view, Terminal()), "");
   }
+}
+
+// A matrix of each with each would take gigabytes.
+TEST(Hostile, MatrixOfAHundredThousandNodesIsCut) {
+  PlacedSite site;
+  for (int node = 0; node < 100'000; ++node) site.Use(0, node, node % 1000, 1);
+  const std::string text = ReportText(site.Build(), {"S1", false, 10, "p"}, Terminal());
+  EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 400);
 }
 
 TEST(Hostile, JsonIsValidAndEscapesControls) {
