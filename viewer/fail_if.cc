@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 #include "viewer/concat.h"
 
@@ -173,70 +174,115 @@ std::string Missing(const Diff& diff, Column column) {
   return "";
 }
 
+// What a condition is held against: one site, or the total.
+struct Subject {
+  std::string name;
+  const Change* change = nullptr;                // null: of a verdict
+  Verdict verdict = Verdict::kNotEnoughSamples;  // of the column, which a change must have
+};
+
+// Too few samples judge neither a number nor a verdict: the count of tests leaves them out, too.
+Verdict VerdictOfColumn(const DiffRow& row, Column column) {
+  if (column == Column::kVerdict) return row.verdict;
+  return column == Column::kRemote ? row.remote_verdict : row.cost_verdict;
+}
+
+Verdict VerdictOfTotal(const Diff& diff, Column column) {
+  switch (column) {
+    case Column::kTime:
+      return JudgeAmount(diff.amount);
+    case Column::kLatency:
+      return diff.latency_verdict;
+    case Column::kWall:
+      return diff.wall_verdict;
+    default:
+      return diff.remote_verdict;
+  }
+}
+
 class Checker {
  public:
   Checker(const FailCondition& condition, const Diff& diff) : condition_(condition), diff_(diff) {}
 
   FailOutcome Run() {
-    const std::string missing = Missing(diff_, condition_.column);
+    const bool total = condition_.what == "total";
+    // The verdict of the total is that of its remote share.
+    const bool of_remote = total && condition_.column == Column::kVerdict;
+    const std::string missing = Missing(diff_, of_remote ? Column::kRemote : condition_.column);
     if (!missing.empty()) {
       outcome_.problem = Concat("--fail-if ", condition_.text, " can't be checked: ", missing, ".");
-    } else if (condition_.what == "total") {
-      Check("total", ChangeOfTotal(diff_, condition_.column), diff_.remote_verdict);
-    } else {
-      CheckSites();
+      return std::move(outcome_);
     }
+    const std::vector<Subject> subjects =
+        total ? std::vector<Subject>{{"total", ChangeOfTotal(diff_, condition_.column),
+                                      VerdictOfTotal(diff_, condition_.column)}}
+              : MatchingSites();
+    if (subjects.empty() && !IsPattern(condition_)) {
+      outcome_.problem =
+          Concat("--fail-if ", condition_.text, ": there is no site ", condition_.what, ".");
+      return std::move(outcome_);
+    }
+    Check(subjects);
     return std::move(outcome_);
   }
 
  private:
-  void CheckSites() {
-    bool found = false;
+  std::vector<Subject> MatchingSites() const {
+    std::vector<Subject> subjects;
     for (const DiffRow& row : diff_.rows) {
       const std::string& function = row.any().where.short_function;
       const std::string id = row.before.Id();
       const bool by_id = !id.empty() && Matches(condition_.what, id);
       if (!by_id && !Matches(condition_.what, function)) continue;
-      found = true;
-      const std::string name =
-          id.empty() ? Concat("new site ", function) : Concat(id, " ", function);
-      Check(name, ChangeOfRow(row, condition_.column), row.verdict);
+      std::string name = id.empty() ? Concat("new site ", function) : Concat(id, " ", function);
+      subjects.push_back({std::move(name), ChangeOfRow(row, condition_.column),
+                          VerdictOfColumn(row, condition_.column)});
     }
-    if (!found && !IsPattern(condition_)) {
-      outcome_.problem =
-          Concat("--fail-if ", condition_.text, ": there is no site ", condition_.what, ".");
-    }
+    return subjects;
   }
 
-  void Check(const std::string& name, const Change* change, Verdict verdict) {
-    if (condition_.column == Column::kVerdict) {
-      if ((VerdictWord(verdict) == condition_.word) == condition_.above) {
-        Fail(Concat(name, " is ", VerdictWord(verdict)));
-      }
-      return;
+  // Of many, those that can't be judged go without saying, but not all of them.
+  void Check(const std::vector<Subject>& subjects) {
+    // A name can be that of many sites, as a pattern can.
+    several_ = IsPattern(condition_) || subjects.size() > 1;
+    size_t judged = 0;
+    std::string why = "no site matches";
+    for (const Subject& subject : subjects) {
+      why = condition_.column == Column::kVerdict ? CheckVerdict(subject) : CheckChange(subject);
+      if (why.empty()) ++judged;
+      if (!why.empty()) why = Concat(subject.name, " can't be judged, ", why);
     }
-    if (change == nullptr || !change->HasInterval()) {
-      // Of a pattern's many sites those without samples go without saying.
-      if (!IsPattern(condition_)) {
-        outcome_.unjudged.push_back(Concat("--fail-if ", condition_.text, ": ", name,
-                                           " can't be judged, there is no interval."));
-      }
-      return;
-    }
-    CheckNumber(name, *change);
+    if (judged > 0) return;
+    if (subjects.size() > 1) why = Concat("none of ", subjects.size(), " sites can be judged");
+    outcome_.unjudged.push_back(Concat("--fail-if ", condition_.text, ": ", why, "."));
   }
 
-  void CheckNumber(const std::string& name, const Change& change) {
+  // These return why it can't be judged, "" when it was.
+  std::string CheckVerdict(const Subject& subject) {
+    const bool is_word = VerdictWord(subject.verdict) == condition_.word;
+    if (is_word == condition_.above) {
+      Fail(Concat(subject.name, " is ", VerdictWord(subject.verdict)));
+      return "";
+    }
+    return subject.verdict == Verdict::kNotEnoughSamples && !is_word ? kTooFew : "";
+  }
+
+  std::string CheckChange(const Subject& subject) {
+    if (subject.change == nullptr || !subject.change->HasInterval()) return "there is no interval";
+    if (subject.verdict == Verdict::kNotEnoughSamples) return kTooFew;
+    const Change& change = *subject.change;
     const bool points = Info(condition_.column).in_points;
     const double unit = points ? 1 : *change.before;
-    if (unit <= 0) return;  // nothing before: no per cent of it
-    const Interval& interval = IsPattern(condition_) ? change.judged : change.interval;
+    if (unit <= 0) return "before there was nothing that a change could be a part of";
+    const Interval& interval = several_ ? change.judged : change.interval;
     const bool beyond = condition_.above ? interval.low / unit > condition_.threshold
                                          : interval.high / unit < condition_.threshold;
-    if (!beyond) return;
+    if (!beyond) return "";
     const double bound = (condition_.above ? interval.low : interval.high) / unit;
-    Fail(Concat(name, " changed by ", Number(change.Value() / unit), points ? " points" : " %",
-                ", at ", condition_.above ? "least " : "most ", Number(bound)));
+    Fail(Concat(subject.name, " changed by ", Number(change.Value() / unit),
+                points ? " points" : " %", ", at ", condition_.above ? "least " : "most ",
+                Number(bound)));
+    return "";
   }
 
   static std::string Number(double part) {
@@ -247,8 +293,11 @@ class Checker {
     outcome_.failures.push_back(Concat("--fail-if ", condition_.text, ": ", sentence, "."));
   }
 
+  static constexpr const char* kTooFew = "it has too few samples";
+
   const FailCondition& condition_;
   const Diff& diff_;
+  bool several_ = false;
   FailOutcome outcome_;
 };
 

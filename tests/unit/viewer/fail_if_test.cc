@@ -91,6 +91,95 @@ TEST_F(FailIf, ColumnThatCannotBeComparedIsAProblem) {
   EXPECT_EQ(Failures("S1.share>+5"), 0u);
 }
 
+TEST_F(FailIf, PatternThatMatchesNothingIsSaid) {
+  const FailOutcome outcome = Check("Gird*.remote>+5");
+  EXPECT_TRUE(outcome.failures.empty());
+  ASSERT_EQ(outcome.unjudged.size(), 1u);
+  EXPECT_EQ(outcome.unjudged[0], "--fail-if Gird*.remote>+5: no site matches.");
+}
+
+TEST_F(FailIf, VerdictOfTheTotalNeedsNodes) {
+  for (View* view : {&before_, &after_}) view->node_count = 1;
+  diff_ = Compare(DiffSide(before_, "a"), DiffSide(after_, "b"));
+  EXPECT_NE(Check("total.verdict=worse").problem.find("no run tells nodes apart"),
+            std::string::npos);
+  EXPECT_EQ(Check("S1.verdict=worse").problem, "");
+}
+
+// Nothing is half as sure as five of five samples that were remote, and none of five before.
+class FailIfOfFewSamples : public testing::Test {
+ protected:
+  // Sites 2 to `last` have five samples each, site 1 has 2000 local ones.
+  static View Run(int32_t memory_node, uint32_t last) {
+    Chance chance(5);
+    std::vector<SimulatedSample> samples;
+    for (uint32_t i = 0; i < 2000; ++i) samples.push_back({.thread = 1 + i % 4, .site = 1});
+    for (uint32_t site = 2; site <= last; ++site) {
+      for (uint32_t i = 0; i < 5; ++i) {
+        samples.push_back({.thread = 1, .site = site, .memory_node = memory_node});
+      }
+    }
+    return SimulatedRun(samples, chance);
+  }
+  FailOutcome Check(const std::string& text) const {
+    return CheckFailCondition(*ParseFailCondition(text).condition, diff_);
+  }
+
+  View before_ = Run(0, 4);
+  View after_ = Run(1, 5);
+  Diff diff_ = Compare(DiffSide(before_, "a"), DiffSide(after_, "b"));
+};
+
+TEST_F(FailIfOfFewSamples, ThoseThatAreNotJudgedDoNotFailAPattern) {
+  for (const char* text : {"*.remote>+5", "S*.remote>+5", "site*.remote>+5", "*.time<-5"}) {
+    const FailOutcome outcome = Check(text);
+    EXPECT_TRUE(outcome.failures.empty()) << outcome.failures[0];
+    EXPECT_TRUE(outcome.unjudged.empty()) << text;  // S1 is judged
+  }
+}
+
+TEST_F(FailIfOfFewSamples, OneThatIsNamedSaysThatItIsNotJudged) {
+  for (const char* text :
+       {"site2.remote>+5", "site2.time>+10", "site2.share>+5", "site2.verdict=worse"}) {
+    const FailOutcome outcome = Check(text);
+    EXPECT_TRUE(outcome.failures.empty()) << text;
+    ASSERT_EQ(outcome.unjudged.size(), 1u) << text;
+    EXPECT_NE(outcome.unjudged[0].find("site2 can't be judged, it has too few samples"),
+              std::string::npos)
+        << outcome.unjudged[0];
+  }
+  EXPECT_EQ(Check("site2.verdict!=same").failures.size(), 1u);
+  EXPECT_EQ(Check("site2.verdict=not enough samples").failures.size(), 1u);
+}
+
+TEST_F(FailIfOfFewSamples, NoneThatIsJudgedOfManyIsSaidOnce) {
+  for (DiffRow& row : diff_.rows) row.verdict = row.remote_verdict = Verdict::kNotEnoughSamples;
+  for (const char* text : {"*.remote>+5", "*.verdict=worse"}) {
+    const FailOutcome outcome = Check(text);
+    ASSERT_EQ(outcome.unjudged.size(), 1u) << text;
+    EXPECT_NE(outcome.unjudged[0].find("none of 5 sites can be judged"), std::string::npos);
+  }
+}
+
+TEST_F(FailIfOfFewSamples, PartOfNothingIsSaid) {
+  for (DiffRow& row : diff_.rows) row.cost_verdict = Verdict::kWorse;
+  const FailOutcome outcome = Check("site5.time>+10");  // a new site
+  ASSERT_EQ(outcome.unjudged.size(), 1u);
+  EXPECT_NE(outcome.unjudged[0].find("before there was nothing"), std::string::npos);
+}
+
+// With as many sites, one of 20 intervals lies beyond by chance.
+TEST_F(FailIf, NameOfSeveralSitesIsJudgedAsAPattern) {
+  for (DiffRow& row : diff_.rows) row.remote.judged = {-1, 1};  // as if of very many
+  EXPECT_EQ(Failures("S*.remote>+5"), 0u);
+  EXPECT_EQ(Failures("site1.remote>+5"), 1u);
+  for (View* view : {&before_, &after_}) {
+    for (SiteView& site : view->sites) site.where.short_function = "both";
+  }
+  EXPECT_EQ(Failures("both.remote>+5"), 0u);
+  EXPECT_EQ(Failures("S1.remote>+5"), 1u);
+}
+
 TEST(ParseFailCondition, WrongGrammarIsOneSentence) {
   for (const char* text :
        {"", "S1", "S1.remote", "S1.speed>+5", ".remote>+5", "S1.remote>5", "S1.remote>+",
