@@ -1,6 +1,8 @@
 #include "viewer/comparable.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -56,16 +58,39 @@ std::string CpuText(const View& view) {
   return text;
 }
 
-// Those that did a quarter of an even share of the work: a program may have any number of threads
-// that hardly run.
-std::string ThreadText(const View& view) {
+// What each thread did, in even shares of the work; least first.
+std::vector<double> WorkOfThreads(const View& view) {
   const auto even =
       static_cast<double>(view.tally.MemorySamples()) / static_cast<double>(view.threads.size());
-  const auto busy =
-      std::count_if(view.threads.begin(), view.threads.end(), [even](const ThreadView& thread) {
-        return thread.id != 0 && static_cast<double>(thread.tally.MemorySamples()) > even / 4;
-      });
-  return Concat(busy);
+  std::vector<double> work;
+  for (const ThreadView& thread : view.threads) {
+    if (thread.id == 0 || even <= 0) continue;
+    work.push_back(static_cast<double>(thread.tally.MemorySamples()) / even);
+  }
+  std::sort(work.begin(), work.end());
+  return work;
+}
+
+// Threads that did more: a program may have any number of threads that hardly run.
+size_t BusyThreads(const std::vector<double>& work, double more_than) {
+  return static_cast<size_t>(work.end() - std::upper_bound(work.begin(), work.end(), more_than));
+}
+
+constexpr double kBusy = 0.25;
+
+// Where the line between busy and idle is drawn is a matter of taste, and a thread near it is on
+// either side by chance: the runs differ when no line in a wide band makes them equal.
+bool HaveAsManyBusyThreads(const std::vector<double>& before, const std::vector<double>& after) {
+  constexpr double kLeast = kBusy / 2;
+  constexpr double kMost = kBusy * 2;
+  std::vector<double> lines = {kLeast};
+  for (const std::vector<double>* work : {&before, &after}) {
+    std::copy_if(work->begin(), work->end(), std::back_inserter(lines),
+                 [](double share) { return share > kLeast && share <= kMost; });
+  }
+  return std::any_of(lines.begin(), lines.end(), [&](double line) {
+    return BusyThreads(before, line) == BusyThreads(after, line);
+  });
 }
 
 class Comparison {
@@ -78,7 +103,7 @@ class Comparison {
     Differ("sampling of blocks", SamplingText(before_), SamplingText(after_));
     Differ("program", ProgramText(before_), ProgramText(after_));
     Differ("arguments", ArgumentText(before_), ArgumentText(after_));
-    result_.threads = !Differ("busy threads", ThreadText(before_), ThreadText(after_));
+    CompareThreads();
     return std::move(result_);
   }
 
@@ -87,6 +112,14 @@ class Comparison {
     if (x == y) return false;
     result_.differences.push_back(Concat(what, " (", x, " / ", y, ")"));
     return true;
+  }
+
+  void CompareThreads() {
+    const std::vector<double> before = WorkOfThreads(before_);
+    const std::vector<double> after = WorkOfThreads(after_);
+    result_.threads = HaveAsManyBusyThreads(before, after) ||
+                      !Differ("busy threads", Concat(BusyThreads(before, kBusy)),
+                              Concat(BusyThreads(after, kBusy)));
   }
 
   // A sample of a clock stands for time, one of loads for loads: their shares are of other things.
@@ -151,6 +184,19 @@ std::string BuildId(const View& view) {
     if (view.profile.Text(module.path()) == executable) return module.build_id();
   }
   return "";
+}
+
+bool IsSameCode(const View& before, const View& after) {
+  if (BuildId(before).empty() || BuildId(before) != BuildId(after)) return false;
+  std::map<std::string_view, std::string_view> builds;
+  for (const auto& module : before.profile.modules) {
+    builds[before.profile.Text(module.path())] = module.build_id();
+  }
+  return std::all_of(after.profile.modules.begin(), after.profile.modules.end(),
+                     [&](const memagent::v1::Module& module) {
+                       const auto found = builds.find(after.profile.Text(module.path()));
+                       return found == builds.end() || found->second == module.build_id();
+                     });
 }
 
 }  // namespace memagent::viewer

@@ -29,6 +29,10 @@ Comparability CompareSettings(const View& before, const View& after);
 // Build-id of the executable; "" when it is not known.
 std::string BuildId(const View& view);
 
+// Whether an address in a module is the same code in both: the executables have one build-id, and
+// so have all libraries that both runs had (as far as they have any).
+bool IsSameCode(const View& before, const View& after);
+
 }  // namespace memagent::viewer
 
 #endif  // MEMAGENT_VIEWER_COMPARABLE_H_

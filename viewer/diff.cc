@@ -105,7 +105,8 @@ class Comparer {
     // Apart: both sides may be the same views.
     const RunsOfSite before_runs = RunsByFirst(befores);
     const RunsOfSite after_runs = RunsByFirst(afters);
-    for (const SitePair& pair : MatchSites(FirstOf(befores), FirstOf(afters))) {
+    const bool same_code = IsSameCode(before_, after_);
+    for (const SitePair& pair : MatchSites(FirstOf(befores), FirstOf(afters), same_code)) {
       DiffRow& row = diff_.rows.emplace_back();
       if (pair.before != nullptr) row.before = *before_runs.at(pair.before);
       if (pair.after != nullptr) row.after = *after_runs.at(pair.after);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "viewer/comparable.h"
 #include "viewer/concat.h"
 
 namespace memagent::viewer {
@@ -29,7 +30,16 @@ uint64_t SiteRuns::Samples() const {
   return sum;
 }
 
+bool IsSameCode(const DiffSide& before, const DiffSide& after) {
+  const auto is_same = [&before](const DiffRun& run) {
+    return IsSameCode(before.first(), *run.view);
+  };
+  return std::all_of(before.runs.begin(), before.runs.end(), is_same) &&
+         std::all_of(after.runs.begin(), after.runs.end(), is_same);
+}
+
 std::vector<SiteRuns> SitesOf(const DiffSide& side) {
+  const bool same_code = IsSameCode(side, side);
   std::vector<SiteRuns> all;
   for (size_t run = 0; run < side.runs.size(); ++run) {
     Sites known;
@@ -38,7 +48,7 @@ std::vector<SiteRuns> SitesOf(const DiffSide& side) {
       known.push_back(all[i].first());
       place[known.back()] = i;
     }
-    for (const SitePair& pair : MatchSites(known, AllSites(*side.runs[run].view))) {
+    for (const SitePair& pair : MatchSites(known, AllSites(*side.runs[run].view), same_code)) {
       if (pair.before == nullptr) {
         all.emplace_back().runs.resize(run);
         all.back().runs.push_back(pair.after);

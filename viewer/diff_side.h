@@ -38,6 +38,9 @@ struct SiteRuns {
   uint64_t Samples() const;
 };
 
+// Whether all runs of both are of the same code: comparable.h.
+bool IsSameCode(const DiffSide& before, const DiffSide& after);
+
 // The sites of all runs of a side, each with its sites in every one of them.
 std::vector<SiteRuns> SitesOf(const DiffSide& side);
 

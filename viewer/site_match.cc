@@ -55,6 +55,29 @@ std::string FunctionKey(const SiteView& site) {
   return Concat(site.kind, Separator(), site.where.function);
 }
 
+// In the same code: the address of a call. Code that is made at run time has no module, and its
+// addresses mean nothing in another run.
+std::string PlaceOf(const CodeLine& line) {
+  return line.module.empty() ? Concat(":", line.line) : Concat(line.address);
+}
+
+std::string ExactStackKey(const SiteView& site) {
+  std::string key = StackKey(site);
+  for (const CodeLine& line : site.stack) Append(key, Separator(), PlaceOf(line));
+  return key;
+}
+
+std::string ExactFunctionsKey(const SiteView& site) {
+  std::string key = FunctionsKey(site);
+  if (key.empty()) return "";
+  std::set<std::string> places;
+  for (const CodeLine& line : site.stack) {
+    if (!IsPlumbing(line.short_function)) places.insert(PlaceOf(line));
+  }
+  for (const std::string& place : places) Append(key, Separator(), place);
+  return key;
+}
+
 // Where the code of the stack is: lines where they are known, else addresses.
 std::vector<uint64_t> Lines(const SiteView& site) {
   std::vector<uint64_t> lines = {site.where.line == 0 ? site.where.address : site.where.line};
@@ -62,6 +85,13 @@ std::vector<uint64_t> Lines(const SiteView& site) {
     lines.push_back(line.line == 0 ? line.address : line.line);
   }
   return lines;
+}
+
+// Of two calls on one line the first has the lower address, in most builds.
+std::vector<uint64_t> Addresses(const SiteView& site) {
+  std::vector<uint64_t> addresses = {site.where.address};
+  for (const CodeLine& line : site.stack) addresses.push_back(line.address);
+  return addresses;
 }
 
 bool HasMoved(const SiteView& before, const SiteView& after) {
@@ -75,19 +105,28 @@ bool HasMoved(const SiteView& before, const SiteView& after) {
   return false;
 }
 
+struct PlacedSite {
+  std::vector<uint64_t> lines;
+  std::vector<uint64_t> addresses;
+  uint64_t bytes = 0;
+  const SiteView* site = nullptr;
+};
+
+bool IsBefore(const PlacedSite& a, const PlacedSite& b) {
+  return std::tie(a.lines, a.addresses, a.bytes) < std::tie(b.lines, b.addresses, b.bytes);
+}
+
 template <typename KeyOf>
 SitesByKey GroupBy(const Sites& sites, KeyOf key_of) {
   SitesByKey groups;
   for (const SiteView* site : sites) groups[key_of(*site)].push_back(site);
   for (auto& [key, group] : groups) {
-    std::vector<std::tuple<std::vector<uint64_t>, uint64_t, const SiteView*>> ordered;
+    std::vector<PlacedSite> ordered;
     for (const SiteView* site : group) {
-      ordered.emplace_back(Lines(*site), site->bytes_allocated, site);
+      ordered.push_back({Lines(*site), Addresses(*site), site->bytes_allocated, site});
     }
-    std::stable_sort(ordered.begin(), ordered.end(), [](const auto& a, const auto& b) {
-      return std::tie(std::get<0>(a), std::get<1>(a)) < std::tie(std::get<0>(b), std::get<1>(b));
-    });
-    for (size_t i = 0; i < group.size(); ++i) group[i] = std::get<2>(ordered[i]);
+    std::stable_sort(ordered.begin(), ordered.end(), IsBefore);
+    for (size_t i = 0; i < group.size(); ++i) group[i] = ordered[i].site;
   }
   return groups;
 }
@@ -180,12 +219,17 @@ Sites AllSites(const View& view) {
   return sites;
 }
 
-std::vector<SitePair> MatchSites(const Sites& before, const Sites& after) {
+std::vector<SitePair> MatchSites(const Sites& before, const Sites& after, bool same_code) {
   Matcher matcher(before, after);
   matcher.Match(NameKey, MatchedBy::kName);
-  matcher.Match(StackKey, MatchedBy::kCallStack);
-  matcher.Match(FunctionsKey, MatchedBy::kFunctions);
-  matcher.Match(FunctionKey, MatchedBy::kFunction);
+  if (same_code) {
+    matcher.Match(ExactStackKey, MatchedBy::kCallStack);
+    matcher.Match(ExactFunctionsKey, MatchedBy::kFunctions);
+  } else {
+    matcher.Match(StackKey, MatchedBy::kCallStack);
+    matcher.Match(FunctionsKey, MatchedBy::kFunctions);
+    matcher.Match(FunctionKey, MatchedBy::kFunction);
+  }
   return matcher.Finish();
 }
 

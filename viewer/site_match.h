@@ -37,8 +37,9 @@ Sites AllSites(const View& view);
 
 // Every site is in one pair, alone when nothing matches it. Several that a method can't tell apart
 // pair first where their lines are equal, then in the order of their lines; where these are equal,
-// too, by size.
-std::vector<SitePair> MatchSites(const Sites& before, const Sites& after);
+// too, in the order of their addresses, then by size.
+// `same_code` (comparable.h): calls at other addresses are other sites, whatever their names.
+std::vector<SitePair> MatchSites(const Sites& before, const Sites& after, bool same_code);
 
 }  // namespace memagent::viewer
 

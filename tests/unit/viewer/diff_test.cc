@@ -18,10 +18,10 @@ struct Row {
   std::string caller = "main";
 };
 
-View RunOf(const std::vector<Row>& rows) {
+View RunOf(const std::vector<Row>& rows, const std::string& build = "build") {
   ProfileBuilder b;
   FillHeader(b, 1);
-  const uint32_t module = b.Module("/opt/demo/stencil", "build");
+  const uint32_t module = b.Module("/opt/demo/stencil");
   uint64_t all = 0;
   for (const Row& row : rows) {
     const uint32_t stack = b.Stack(
@@ -31,7 +31,9 @@ View RunOf(const std::vector<Row>& rows) {
   }
   b.totals().mutable_accounting()->set_samples_seen(all);
   b.totals().mutable_accounting()->set_attributed(all);
-  return ViewOf(b.Bytes());
+  View view = ViewOf(b.Bytes());  // which takes no notice of builds
+  for (auto& known : view.profile.modules) known.set_build_id(build);
+  return view;
 }
 
 Diff CompareTwo(const View& before, const View& after) {
@@ -51,7 +53,7 @@ size_t MatchedSites(const Diff& diff, MatchedBy how) {
 
 TEST(Diff, SameStackAtOtherAddressIsTheSameSite) {
   const View before = RunOf({{"a", 500}, {"b", 500}});
-  const View after = RunOf({{"a", 100, 0x40}, {"b", 900, 0x80}});
+  const View after = RunOf({{"a", 100, 0x40}, {"b", 900, 0x80}}, "next build");
   const Diff diff = CompareTwo(before, after);
   ASSERT_EQ(diff.rows.size(), 2u);
   EXPECT_EQ(MatchedSites(diff, MatchedBy::kCallStack), 2u);
@@ -70,16 +72,28 @@ TEST(Diff, UnchangedSiteIsSameWhenAnotherShrinks) {
 
 TEST(Diff, SitesOfOneFunctionPairInTheOrderOfTheirCode) {
   const View before = RunOf({{"a", 900, 0x10}, {"a", 100, 0x20}});
-  const View after = RunOf({{"a", 90, 0x35}, {"a", 910, 0x28}});
+  const View after = RunOf({{"a", 90, 0x35}, {"a", 910, 0x28}}, "next build");
   const Diff diff = CompareTwo(before, after);
   ASSERT_EQ(diff.rows.size(), 2u);
   EXPECT_EQ(diff.rows[0].before.first()->samples, 900u);
   EXPECT_EQ(diff.rows[0].after.first()->samples, 910u);
 }
 
+// Each run has one of the two calls only.
+TEST(Diff, OtherCallsOfTheSameBuildAreOtherSites) {
+  const View before = RunOf({{"a", 500, 0x10}});
+  const View after = RunOf({{"a", 500, 0x20}});
+  EXPECT_EQ(CompareTwo(before, after).rows.size(), 2u);
+  DiffSide both(before, "before");
+  both.Add(after, "after");
+  const Diff diff = Compare(both, both);
+  ASSERT_EQ(diff.rows.size(), 2u);
+  EXPECT_EQ(diff.rows[0].verdict, Verdict::kNoClearChange);
+}
+
 TEST(Diff, OtherCallersFallBackToFunctionAndKind) {
   const View before = RunOf({{"a", 500}});
-  const View after = RunOf({{"a", 500, 0, v1::HEAP, "run"}});
+  const View after = RunOf({{"a", 500, 0, v1::HEAP, "run"}}, "next build");
   const Diff diff = CompareTwo(before, after);
   ASSERT_EQ(diff.rows.size(), 1u);
   EXPECT_EQ(diff.rows[0].matched_by, MatchedBy::kFunction);

@@ -32,13 +32,13 @@ SiteView Variable(const std::string& name) {
   return site;
 }
 
-std::vector<SitePair> Match(const std::vector<SiteView>& before,
-                            const std::vector<SiteView>& after) {
+std::vector<SitePair> Match(const std::vector<SiteView>& before, const std::vector<SiteView>& after,
+                            bool same_code = false) {
   Sites a;
   Sites b;
   for (const SiteView& site : before) a.push_back(&site);
   for (const SiteView& site : after) b.push_back(&site);
-  return MatchSites(a, b);
+  return MatchSites(a, b, same_code);
 }
 
 TEST(MatchSites, MovedLinesAreTheSameStack) {
@@ -111,6 +111,57 @@ TEST(MatchSites, SeveralOnOneLinePairBySize) {
   for (const SitePair& pair : Match(before, after)) {
     EXPECT_EQ(pair.before->bytes_allocated < 50, pair.after->bytes_allocated < 50);
   }
+}
+
+// As a call at this address of a program.
+SiteView SiteAt(uint64_t address, uint64_t bytes = 0) {
+  CodeLine code = Line("a", 1);
+  code.module = "/opt/program";
+  code.address = address;
+  return Site({code}, bytes);
+}
+
+TEST(MatchSites, TwoCallsOnOneLinePairInTheOrderOfTheirAddresses) {
+  // The first has become the smaller one.
+  const std::vector<SiteView> before = {SiteAt(0x20, 5), SiteAt(0x10, 100)};
+  const std::vector<SiteView> after = {SiteAt(0x38, 6), SiteAt(0x18, 2)};
+  const auto pairs = Match(before, after);
+  ASSERT_EQ(pairs.size(), 2u);
+  for (const SitePair& pair : pairs) {
+    EXPECT_EQ(pair.before->where.address < 0x18, pair.after->where.address < 0x20);
+  }
+}
+
+TEST(MatchSites, OtherAddressInTheSameCodeIsAnotherSite) {
+  const std::vector<SiteView> before = {SiteAt(0x10), SiteAt(0x20)};
+  const std::vector<SiteView> after = {SiteAt(0x20), SiteAt(0x30)};
+  const auto pairs = Match(before, after, true);
+  ASSERT_EQ(pairs.size(), 3u);
+  EXPECT_EQ(pairs[0].before->where.address, 0x20u);
+  EXPECT_EQ(pairs[0].after->where.address, 0x20u);
+  EXPECT_EQ(pairs[0].how, MatchedBy::kCallStack);
+  EXPECT_EQ(pairs[1].how, MatchedBy::kNothing);
+  EXPECT_EQ(Match(before, after).size(), 2u);  // of other code all may have moved
+}
+
+TEST(MatchSites, DepthOfARecursionInTheSameCodeIsNoOtherSite) {
+  CodeLine call = Line("walk", 2);
+  call.module = "/opt/program";
+  call.address = 0x50;
+  const CodeLine allocation = SiteAt(0x10).where;
+  const std::vector<SiteView> before = {Site({allocation, call, call})};
+  const std::vector<SiteView> after = {Site({allocation, call, call, call})};
+  const auto pairs = Match(before, after, true);
+  ASSERT_EQ(pairs.size(), 1u);
+  EXPECT_EQ(pairs[0].how, MatchedBy::kFunctions);
+}
+
+// Code that is made at run time.
+TEST(MatchSites, AddressWithoutAModuleSaysNothing) {
+  std::vector<SiteView> before = {SiteAt(0x7f0010)};
+  std::vector<SiteView> after = {SiteAt(0x7e0010)};
+  before[0].stack[0].module = after[0].stack[0].module = "";
+  EXPECT_EQ(Match(before, after, true).size(), 1u);
 }
 
 TEST(MatchSites, OtherKindIsAnotherSite) {
