@@ -9,6 +9,7 @@
 #include "viewer/concat.h"
 #include "viewer/line_sharing.h"
 #include "viewer/nodes.h"
+#include "viewer/shared_use.h"
 #include "viewer/text.h"
 #include "viewer/wording.h"
 
@@ -21,12 +22,8 @@ constexpr double kLittleRemote = 0.05;
 constexpr double kLittleOfAll = 0.005;
 // Of the remote samples: a cause that surely makes so many is acted on.
 constexpr double kMuchOfRemote = 0.3;
-// A node that uses less of a shared site gets none of its pages.
-constexpr double kUserShare = 0.05;
 // Interleaving spreads the load on memory controllers; this much more remote access it may cost.
 constexpr double kSpreadCost = 0.2;
-// Pages are concentrated when one node has so many times its even share.
-constexpr double kConcentrated = 1.5;
 // Of the page faults: then one node filled all of it.
 constexpr double kFilledByOne = 0.9;
 // Of the sampled pages: so many huge ones make 2 MiB the unit that is touched at once.
@@ -260,7 +257,7 @@ class Adviser {
 
   // Shared by all: one node for it, or all in turn.
   void AdviseShared() {
-    const std::vector<int32_t> users = SharingNodes();
+    const std::vector<int32_t> users = UsersOf(view_, use_.by_node);
     const int32_t best = BestNode(view_, site_, use_);
     const Prediction spread = InterleavedOver(view_, site_, use_, users);
     if (best >= 0) {
@@ -268,9 +265,8 @@ class Adviser {
       if (Weighed(bound) < Weighed(spread) - kSpreadCost) return AdviseBinding(MostlyText(best));
     }
     const uint64_t most = MostOf(use_.by_home).second;
-    const double even = 1.0 / static_cast<double>(std::max<size_t>(1, users.size()));
     if (users.size() < 2) return;
-    if (Share(most, use_.located) < std::min(0.99, kConcentrated * even)) {
+    if (Share(most, use_.located) < ConcentratedShare(users.size())) {
       return SayIfNothingElse(
           "all nodes use all of it, and its pages are spread over several nodes already");
     }
@@ -280,16 +276,6 @@ class Adviser {
     advice.nodes = users;
     if (!Helps(spread))
       advice.gain.reset();  // only that several nodes serve it, which has no number
-  }
-
-  // Nodes that use a part of it worth speaking of, and can hold pages.
-  std::vector<int32_t> SharingNodes() const {
-    std::vector<int32_t> users;
-    for (const auto& [node, samples] : use_.by_node) {
-      const bool uses = Share(samples, use_.located) >= kUserShare;
-      if (uses && HasCpus(view_, node) && HasMemory(view_, node)) users.push_back(node);
-    }
-    return users;
   }
 
   // Remote accesses by how far they go, against those of now.

@@ -147,4 +147,14 @@ std::string FirstTouchText(const DiffRow& row, const Terminal& terminal) {
                 Becomes(TouchText(before, terminal), TouchText(after, terminal), terminal), ".");
 }
 
+std::string SpreadText(const DiffRow& row, const Terminal& terminal) {
+  const Change& change = row.busiest_node;
+  if (row.spread_verdict != Verdict::kFixed || !change.IsKnown()) return "";
+  const Interval& now = change.after_interval;
+  const double half = std::max(*change.after - now.low, now.high - *change.after);
+  return Concat(row.before.Id(), ": one node's memory served ", Percent(*change.before),
+                " of it, now no node's more than ", Percent(*change.after), " (",
+                terminal.glyphs().plus_minus, Fixed(100 * half, 1), ").");
+}
+
 }  // namespace memagent::viewer

@@ -31,6 +31,10 @@ std::string PagesText(const SiteRuns& before, const SiteRuns& after, const Termi
 // in about as many threads touched first.
 std::string FirstTouchText(const DiffRow& row, const Terminal& terminal);
 
+// "S1: one node's memory served 100.0 % of it, now no node's more than 50.4 % (+-1.3)."; "" unless
+// that mended it.
+std::string SpreadText(const DiffRow& row, const Terminal& terminal);
+
 }  // namespace memagent::viewer
 
 #endif  // MEMAGENT_VIEWER_CHANGE_TEXT_H_

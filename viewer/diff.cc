@@ -6,6 +6,7 @@
 
 #include "viewer/run_measures.h"
 #include "viewer/side_measures.h"
+#include "viewer/spread.h"
 #include "viewer/thread_pairs.h"
 
 namespace memagent::viewer {
@@ -146,9 +147,19 @@ class Comparer {
                          After(row, &RunMeasures::PlainRemote));
   }
 
+  SharedUse UseBefore(const DiffRow& row) const { return SharedUseOf(before_, row.before); }
+  SharedUse UseAfter(const DiffRow& row) const { return SharedUseOf(after_, row.after); }
+
+  // How far its memory is spread matters where several nodes use it.
+  bool JudgesSpread(const DiffRow& row) const {
+    return JudgesRemote(row) && UseBefore(row).users > 1 && UseAfter(row).users > 1;
+  }
+
   void CountTests() {
     size_t tests = 0;
-    for (const DiffRow& row : diff_.rows) tests += JudgesCost(row) + JudgesRemote(row);
+    for (const DiffRow& row : diff_.rows) {
+      tests += JudgesCost(row) + JudgesRemote(row) + JudgesSpread(row);
+    }
     diff_.tests = std::max<size_t>(1, tests + (diff_.has_remote ? 1 : 0));
   }
 
@@ -166,6 +177,13 @@ class Comparer {
     return pairs_->PlacementDeviation(before, after);
   }
 
+  // Where pages follow the threads that touch them first, threads that ran elsewhere have moved as
+  // much of them. Nothing when the threads are known to have stayed.
+  double MovedUse(const DiffRow& row) const {
+    if (pairs_ && !diff_.threads_moved) return 0;
+    return DistanceOfUse(UseBefore(row), UseAfter(row));
+  }
+
   void Judge(DiffRow& row) {
     row.share = ChangeOf(row, &RunMeasures::ShareOfSamples);
     row.amount = ChangeOf(row, &RunMeasures::Amount);
@@ -173,7 +191,10 @@ class Comparer {
       row.latency_share = ChangeOf(row, &RunMeasures::ShareOfLatency);
       row.latency = ChangeOf(row, &RunMeasures::Latency);
     }
-    if (diff_.has_remote) row.remote = ChangeOf(row, &RunMeasures::Remote, PlacementOf(row));
+    if (diff_.has_remote) {
+      row.remote = ChangeOf(row, &RunMeasures::Remote, PlacementOf(row));
+      row.busiest_node = ChangeOf(row, &RunMeasures::BusiestNode, MovedUse(row));
+    }
     if (!diff_.comparable.shares) {
       row.verdict = row.remote_verdict = row.cost_verdict = Verdict::kNotComparable;
       return;
@@ -181,7 +202,11 @@ class Comparer {
     const bool judges_cost = JudgesCost(row);
     if (judges_cost) row.cost_verdict = CostVerdict(row);
     if (JudgesRemote(row)) row.remote_verdict = JudgeRemote(row.remote);
-    row.verdict = Together(row.remote_verdict, row.cost_verdict);
+    if (JudgesSpread(row)) {
+      row.spread_verdict = JudgeSpread({row.remote, row.remote_verdict, row.busiest_node},
+                                       UseBefore(row), UseAfter(row));
+    }
+    row.verdict = Together(WithSpread(row.remote_verdict, row.spread_verdict), row.cost_verdict);
     if (!judges_cost) return;
     if (row.before.first() == nullptr) row.verdict = Verdict::kNew;
     if (row.after.first() == nullptr) row.verdict = Verdict::kGone;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "viewer/change.h"
@@ -24,8 +25,10 @@ struct DiffRow {
   Change latency_share;  // of sampled latency, where hardware tells latencies
   Change latency;        // mean, in cycles
   Change remote;         // of the site's located samples
+  Change busiest_node;   // of the same samples, those that one memory node serves: spread.h
   Change amount;         // samples times period; samples when there is none
   Verdict remote_verdict = Verdict::kNotEnoughSamples;
+  std::optional<Verdict> spread_verdict;  // kFixed; nothing: no node's memory was too busy, or is
   Verdict cost_verdict = Verdict::kNotEnoughSamples;  // of time, or of latency
   Verdict verdict = Verdict::kNotEnoughSamples;
 

@@ -96,7 +96,12 @@ Json RowJson(const Diff& diff, const DiffRow& row) {
   if (comparable.shares) json["share"] = ShareJson(row.share);
   if (diff.has_latency) json["latency_share"] = ShareJson(row.latency_share);
   if (diff.has_latency && comparable.times) json["latency"] = ChangeJson(row.latency);
-  if (diff.has_remote && comparable.shares) json["remote_share"] = ShareJson(row.remote);
+  if (diff.has_remote && comparable.shares) {
+    json["remote_share"] = ShareJson(row.remote);
+    json["busiest_node_share"] = ShareJson(row.busiest_node);
+    json["spread_verdict"] =
+        row.spread_verdict ? Json(VerdictWord(*row.spread_verdict)) : Json(nullptr);
+  }
   if (comparable.shares && comparable.times) json["total"] = ChangeJson(row.amount);
   if (diff.has_remote) {
     json["pages_before"] = PagesJson(row.before);

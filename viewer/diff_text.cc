@@ -245,7 +245,7 @@ class DiffReport {
   std::string Sites(bool all) {
     Table table(Columns());
     std::vector<const DiffRow*> hidden;
-    std::vector<std::string> touches;
+    std::vector<std::string> sentences;  // below the table
     size_t shown = 0;
     for (const DiffRow& row : diff_.rows) {
       const bool judged = row.verdict != Verdict::kNotEnoughSamples;
@@ -255,8 +255,10 @@ class DiffReport {
       }
       ++shown;
       AddSite(table, row);
-      std::string touch = judged ? FirstTouchText(row, terminal_) : "";
-      if (!touch.empty()) touches.push_back(std::move(touch));
+      if (!judged) continue;
+      for (std::string sentence : {SpreadText(row, terminal_), FirstTouchText(row, terminal_)}) {
+        if (!sentence.empty()) sentences.push_back(std::move(sentence));
+      }
     }
     if (!hidden.empty()) {
       AddSum(table, Plural(hidden.size(), "other site"), SumOfRows(hidden, before_, after_));
@@ -264,9 +266,11 @@ class DiffReport {
     AddSum(table, "not attributed", Unattributed(before_, after_));
     left_out_ = table.LeftOut(terminal_);
     std::string text = table.Render(terminal_);
-    if (!touches.empty()) text += "\n";
-    for (const std::string& touch : touches) Append(text, Wrap(touch, terminal_.width, 0), "\n");
-    return touches.empty() ? text : text + "\n";
+    if (!sentences.empty()) text += "\n";
+    for (const std::string& sentence : sentences) {
+      Append(text, Wrap(sentence, terminal_.width, 0), "\n");
+    }
+    return sentences.empty() ? text : text + "\n";
   }
 
   const Diff& diff_;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "viewer/site_use.h"
+
 namespace memagent::viewer {
 namespace {
 
@@ -22,6 +24,7 @@ std::optional<SampleWeight> WeightOfSample(const View& view) {
 
 RunMeasures::RunMeasures(const View& view) : view_(view) {
   if (const auto weight = WeightOfSample(view)) weight_ = weight->amount;
+  for (const SiteView& site : view.sites) served_[site.profile_id] = ServedOf(site);
   Keep(view.profile);
   for (const std::vector<Kept>& kept : by_thread_) {
     kept_ += kept.size();
@@ -31,22 +34,38 @@ RunMeasures::RunMeasures(const View& view) : view_(view) {
   }
 }
 
+RunMeasures::Served RunMeasures::ServedOf(const SiteView& site) {
+  NodeSamples by_home;
+  for (const Use& use : site.uses) {
+    if (use.IsLocated()) by_home[use.memory_node] += use.samples;
+  }
+  const auto [busiest, most] = MostOf(by_home);
+  return {busiest, most, SumOf(by_home)};
+}
+
+RunMeasures::Kept RunMeasures::KeptOf(const profile::RawSample& raw) const {
+  const auto& cpu_nodes = view_.profile.header.machine().cpu_nodes();
+  const int32_t cpu_node = raw.cpu < static_cast<uint32_t>(cpu_nodes.size())
+                               ? cpu_nodes.Get(static_cast<int>(raw.cpu))
+                               : -1;
+  Kept kept;
+  kept.site = raw.site;
+  kept.latency_cycles = raw.latency_cycles;
+  kept.located = cpu_node >= 0 && raw.memory_node >= 0;
+  kept.remote = kept.located && cpu_node != raw.memory_node;
+  const auto served = served_.find(raw.site);
+  kept.on_busiest =
+      kept.located && served != served_.end() && served->second.busiest == raw.memory_node;
+  return kept;
+}
+
 void RunMeasures::Keep(const profile::Profile& profile) {
-  const auto& cpu_nodes = profile.header.machine().cpu_nodes();
   const size_t step = profile.raw_samples.size() / kMostKept + 1;
   std::map<uint32_t, std::vector<std::pair<uint64_t, Kept>>> threads;
   for (size_t i = 0; i < profile.raw_samples.size(); i += step) {
     const profile::RawSample& raw = profile.raw_samples[i];
     if (raw.site == 0 && raw.evidence == 0) continue;  // no access to memory
-    const int32_t cpu_node = raw.cpu < static_cast<uint32_t>(cpu_nodes.size())
-                                 ? cpu_nodes.Get(static_cast<int>(raw.cpu))
-                                 : -1;
-    Kept kept;
-    kept.site = raw.site;
-    kept.latency_cycles = raw.latency_cycles;
-    kept.located = cpu_node >= 0 && raw.memory_node >= 0;
-    kept.remote = kept.located && cpu_node != raw.memory_node;
-    threads[raw.thread].emplace_back(raw.time, kept);
+    threads[raw.thread].emplace_back(raw.time, KeptOf(raw));
   }
   for (auto& [thread, samples] : threads) {
     std::stable_sort(samples.begin(), samples.end(),
@@ -81,6 +100,8 @@ RunMeasures::Terms RunMeasures::TermsOf(const Kept& kept, Ratio ratio, uint32_t 
       return {is_site ? latency : 0, latency};
     case Ratio::kRemote:
       return {kept.remote ? 1.0 : 0.0, is_site && kept.located ? 1.0 : 0.0};
+    case Ratio::kBusiestNode:
+      return {kept.on_busiest ? 1.0 : 0.0, is_site && kept.located ? 1.0 : 0.0};
     case Ratio::kLatency:
       return {latency, is_site && latency > 0 ? 1.0 : 0.0};
   }
@@ -184,13 +205,22 @@ Measured RunMeasures::RemoteOfAll() const {
                        EffectOfAll(Ratio::kRemote, view_.located_samples));
 }
 
-Measured RunMeasures::LatencyOf(const AccessView& access, double design_effect) {
+Measured RunMeasures::BusiestNode(const SiteInRuns& site) const {
+  if (site.own == nullptr) return {};
+  const Served served = ServedOf(*site.own);
+  Measured result = MeasuredShare(served.by_busiest, served.samples, view_.design_effect);
+  if (result.value) result.design_effect = Effect(Ratio::kBusiestNode, site, result.whole);
+  return result;
+}
+
+Measured RunMeasures::LatencyOf(const AccessView& access, double design_effect) const {
   const std::optional<double> mean = access.latency.Mean();
   if (!mean) return {};
   const double variance = access.Moments().Variance() * design_effect;
   Measured result =
       MeasuredAmount(*mean, std::sqrt(variance / static_cast<double>(access.latency.samples)));
   result.part = access.latency.samples;
+  result.design_effect = view_.design_effect;  // of their number: clumps are in the deviation
   return result;
 }
 

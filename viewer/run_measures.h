@@ -52,6 +52,8 @@ class RunMeasures {
   // Its remote share, and that of all sites.
   Measured Remote(const SiteInRuns& site) const;
   Measured RemoteOfAll() const;
+  // The share of its located samples that the memory node serves which serves most of them.
+  Measured BusiestNode(const SiteInRuns& site) const;
   // Its mean latency in cycles, and that of all sites.
   Measured Latency(const SiteInRuns& site) const;
   Measured LatencyOfAll() const;
@@ -69,16 +71,26 @@ class RunMeasures {
     uint32_t site = 0;
     bool located = false;
     bool remote = false;
+    bool on_busiest = false;  // its page, on the node that serves most of its site
     uint32_t latency_cycles = 0;
   };
   // Ratios of sums over samples. Of one site, or of all: `kEverySite`.
-  enum class Ratio { kShare, kShareOfLatency, kRemote, kLatency };
+  enum class Ratio { kShare, kShareOfLatency, kRemote, kBusiestNode, kLatency };
   struct Terms {
     double part = 0;
     double whole = 0;  // 0: the ratio does not count this sample
   };
   static constexpr uint32_t kEverySite = 0;
 
+  // Memory nodes by samples of one site: the most, its node, and all.
+  struct Served {
+    int32_t busiest = -1;
+    uint64_t by_busiest = 0;
+    uint64_t samples = 0;
+  };
+
+  static Served ServedOf(const SiteView& site);
+  Kept KeptOf(const profile::RawSample& raw) const;
   void Keep(const profile::Profile& profile);
   static Terms TermsOf(const Kept& kept, Ratio ratio, uint32_t site);
   Residuals ResidualsOf(Ratio ratio, uint32_t site) const;
@@ -86,10 +98,11 @@ class RunMeasures {
   double Effect(Ratio ratio, const SiteInRuns& site, uint64_t samples) const;
   double EffectOfAll(Ratio ratio, uint64_t samples) const;
   double EffectOf(Ratio ratio, uint32_t own, std::optional<uint32_t> other, uint64_t samples) const;
-  static Measured LatencyOf(const AccessView& access, double design_effect);
+  Measured LatencyOf(const AccessView& access, double design_effect) const;
 
   const View& view_;
   double weight_ = 1;
+  std::map<uint32_t, Served> served_;         // by site
   std::vector<std::vector<Kept>> by_thread_;  // of memory accesses, in the order of time
   std::map<uint32_t, size_t> place_of_thread_;
   std::map<uint32_t, uint64_t> kept_of_site_;

@@ -72,6 +72,7 @@ Verdict Together(Verdict remote, Verdict cost) {
   if (remote == Verdict::kWorse && IsGood(cost)) return Verdict::kMixed;
   if (remote == Verdict::kFixed) return remote;
   if (remote == Verdict::kWorse || cost == Verdict::kWorse) return Verdict::kWorse;
+  if (remote == Verdict::kMixed) return remote;
   if (IsGood(remote) || IsGood(cost)) return Verdict::kBetter;
   return remote == cost ? remote : Verdict::kNoClearChange;
 }

@@ -60,11 +60,11 @@ class RunCounter {
  public:
   explicit RunCounter(View& view) : view_(view) {}
 
-  // Ids of threads and sites are small numbers.
+  // Ids of threads, sites and nodes are small numbers.
   void Add(const SimulatedSample& sample) {
-    const size_t key =
-        ((sample.site * kThreads + sample.thread) * 2 + static_cast<size_t>(sample.cpu_node)) * 2 +
-        static_cast<size_t>(sample.memory_node);
+    const size_t thread = sample.site * kThreads + sample.thread;
+    const size_t key = (thread * kNodes + static_cast<size_t>(sample.cpu_node)) * kNodes +
+                       static_cast<size_t>(sample.memory_node);
     if (key >= uses_.size()) uses_.resize(key + 1);
     ++uses_[key];
   }
@@ -75,12 +75,13 @@ class RunCounter {
     for (size_t key = 0; key < uses_.size(); ++key) {
       const uint64_t count = uses_[key];
       if (count == 0) continue;
-      const auto thread_id = static_cast<uint32_t>(key / 4 % kThreads);
-      const auto site_id = static_cast<uint32_t>(key / 4 / kThreads);
+      const size_t both = key / kNodes / kNodes;
+      const auto thread_id = static_cast<uint32_t>(both % kThreads);
+      const auto site_id = static_cast<uint32_t>(both / kThreads);
       Use use;
       use.thread = thread_id;
-      use.cpu_node = static_cast<int32_t>(key / 2 % 2);
-      use.memory_node = static_cast<int32_t>(key % 2);
+      use.cpu_node = static_cast<int32_t>(key / kNodes % kNodes);
+      use.memory_node = static_cast<int32_t>(key % kNodes);
       use.samples = count;
       SiteView& site = sites.try_emplace(site_id, SimulatedSite(site_id)).first->second;
       site.uses.push_back(use);
@@ -90,7 +91,7 @@ class RunCounter {
       ThreadView& thread = threads[thread_id];
       thread.id = thread_id;
       thread.name = "worker";
-      thread.samples_by_node.resize(2);
+      thread.samples_by_node.resize(view_.node_count);
       thread.samples_by_node[static_cast<size_t>(use.cpu_node)] += count;
       thread.tally.attributed += count;
     }
@@ -106,6 +107,7 @@ class RunCounter {
 
  private:
   static constexpr size_t kThreads = 64;  // at most
+  static constexpr size_t kNodes = 4;
 
   View& view_;
   std::vector<uint64_t> uses_;
@@ -113,16 +115,16 @@ class RunCounter {
 
 // Samples in the order of time. At most `kept` single ones are in the profile, a random choice.
 inline View SimulatedRun(const std::vector<SimulatedSample>& samples, Chance& chance,
-                         size_t kept = 20'000) {
+                         size_t kept = 20'000, int nodes = 2) {
   View view;
   view.engine = "software";
   v1::Engine engine;
   engine.set_period(1'000'000);
   engine.set_period_unit("ns");
   view.engine_record = engine;
-  view.node_count = 2;
+  view.node_count = static_cast<size_t>(nodes);
   auto& machine = *view.profile.header.mutable_machine();
-  for (const int node : {0, 1}) machine.add_cpu_nodes(node);
+  for (int node = 0; node < nodes; ++node) machine.add_cpu_nodes(node);
   RunCounter counter(view);
   std::vector<profile::RawSample>& raw_samples = view.profile.raw_samples;
   raw_samples.reserve(std::min(kept, samples.size()));

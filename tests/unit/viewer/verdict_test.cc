@@ -65,6 +65,9 @@ TEST(Verdict, RemoteAndCostMakeOneWord) {
   EXPECT_EQ(Together(kFixed, kWorse), kMixed);
   EXPECT_EQ(Together(kWorse, kBetter), kMixed);
   EXPECT_EQ(Together(kSame, kWorse), kWorse);
+  EXPECT_EQ(Together(kMixed, kSame), kMixed);
+  EXPECT_EQ(Together(kMixed, kBetter), kMixed);
+  EXPECT_EQ(Together(kMixed, kWorse), kWorse);
   EXPECT_EQ(Together(kBetter, kSame), kBetter);
   EXPECT_EQ(Together(kSame, kSame), kSame);
   EXPECT_EQ(Together(kSame, kNoClearChange), kNoClearChange);

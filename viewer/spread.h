@@ -1,0 +1,51 @@
+// Whether a site that one node's memory served is spread over the nodes that use it now. That does
+// not make fewer of its accesses remote, it shares them out over the memory controllers: it is to
+// be seen in how much the busiest memory node serves. docs/DECISIONS.md, D35, says why the lines
+// are where they are.
+#ifndef MEMAGENT_VIEWER_SPREAD_H_
+#define MEMAGENT_VIEWER_SPREAD_H_
+
+#include <cstddef>
+#include <optional>
+
+#include "viewer/change.h"
+#include "viewer/diff_side.h"
+#include "viewer/site_use.h"
+#include "viewer/verdict.h"
+
+namespace memagent::viewer {
+
+// Pages are spread when no node serves so many times its even share.
+inline constexpr double kSpread = 1.25;
+
+// How nodes use a site, in all runs of a side.
+struct SharedUse {
+  NodeSamples by_node;
+  size_t users = 0;  // shared_use.h
+  double part = 0;   // of all use, what these make
+
+  // The remote share when its pages lie in turn on each of the users.
+  double RemoteWhenSpread() const;
+};
+SharedUse SharedUseOf(const DiffSide& side, const SiteRuns& site);
+
+// The part of the use that comes from other nodes than before: 0 none, 1 all of it.
+double DistanceOfUse(const SharedUse& before, const SharedUse& after);
+
+// Of one site.
+struct PlacementChange {
+  const Change& remote;
+  Verdict remote_verdict;
+  const Change& busiest_node;  // share of the located samples that one memory node serves
+};
+
+// kFixed, or nothing: pages on few nodes are no fault by themselves.
+std::optional<Verdict> JudgeSpread(const PlacementChange& change, const SharedUse& before,
+                                   const SharedUse& after);
+
+// One word for the remote share and the spread.
+Verdict WithSpread(Verdict remote, std::optional<Verdict> spread);
+
+}  // namespace memagent::viewer
+
+#endif  // MEMAGENT_VIEWER_SPREAD_H_
