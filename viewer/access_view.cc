@@ -238,7 +238,10 @@ LatencyMoments AccessView::Moments() const {
     const auto weight = static_cast<double>(count);
     moments.count += weight;
     moments.sum += cycles * weight;
-    moments.squares += cycles * cycles * weight;
+    // Buckets are a quarter wide at most (agent/aggregate/latency.h), and evenly filled for all
+    // that is known: latencies that are all in one of them are not all the same.
+    const double width = std::max(1.0, 0.25 * floor);
+    moments.squares += (cycles * cycles + width * width / 12) * weight;
   }
   return moments;
 }

@@ -52,6 +52,14 @@ std::vector<Measured> WallTimes(const DiffSide& side) {
   return values;
 }
 
+// Of few values the mean has no interval: a slow access in a thousand is hardly ever among them.
+Change ChangeOfMean(const std::vector<Measured>& before, const std::vector<Measured>& after,
+                    size_t tests) {
+  Change change = MakeChange(before, after, {static_cast<double>(tests), 0});
+  if (!CanJudgeMean(before, after)) change.basis = Basis::kNone;
+  return change;
+}
+
 class Comparer {
  public:
   Comparer(const DiffSide& before, const DiffSide& after)
@@ -189,7 +197,8 @@ class Comparer {
     row.amount = ChangeOf(row, &RunMeasures::Amount);
     if (diff_.has_latency) {
       row.latency_share = ChangeOf(row, &RunMeasures::ShareOfLatency);
-      row.latency = ChangeOf(row, &RunMeasures::Latency);
+      row.latency = ChangeOfMean(Before(row, &RunMeasures::Latency),
+                                 After(row, &RunMeasures::Latency), diff_.tests);
     }
     if (diff_.has_remote) {
       row.remote = ChangeOf(row, &RunMeasures::Remote, PlacementOf(row));
@@ -226,8 +235,8 @@ class Comparer {
     diff_.amount = MakeChange(b_.ValuesOfAll(&RunMeasures::AmountOfAll),
                               a_.ValuesOfAll(&RunMeasures::AmountOfAll), alone);
     if (diff_.has_latency && diff_.comparable.times) {
-      diff_.latency = MakeChange(b_.ValuesOfAll(&RunMeasures::LatencyOfAll),
-                                 a_.ValuesOfAll(&RunMeasures::LatencyOfAll), alone);
+      diff_.latency = ChangeOfMean(b_.ValuesOfAll(&RunMeasures::LatencyOfAll),
+                                   a_.ValuesOfAll(&RunMeasures::LatencyOfAll), 1);
       diff_.latency_verdict = JudgeAmount(diff_.latency);
     }
     if (!diff_.has_remote) return;

@@ -80,4 +80,8 @@ bool CanJudgeWhole(const std::vector<Measured>& before, const std::vector<Measur
   return std::min(SupportOf(before).whole, SupportOf(after).whole) >= kWeakSamples;
 }
 
+bool CanJudgeMean(const std::vector<Measured>& before, const std::vector<Measured>& after) {
+  return std::min(SupportOf(before).part, SupportOf(after).part) >= kWeakSamples;
+}
+
 }  // namespace memagent::viewer

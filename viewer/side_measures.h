@@ -39,6 +39,8 @@ class SideMeasures {
 bool CanJudgePart(const std::vector<Measured>& before, const std::vector<Measured>& after);
 // A share of the site's own samples needs them on both sides.
 bool CanJudgeWhole(const std::vector<Measured>& before, const std::vector<Measured>& after);
+// So does a mean over them.
+bool CanJudgeMean(const std::vector<Measured>& before, const std::vector<Measured>& after);
 
 }  // namespace memagent::viewer
 

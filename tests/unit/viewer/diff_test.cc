@@ -206,6 +206,29 @@ TEST(Diff, HardwareIsJudgedByLatency) {
   EXPECT_EQ(diff.CostOf(grid).Value(), 0);
 }
 
+TEST(Diff, MeanOfFewLatenciesHasNoInterval) {
+  const View before = ViewOf(StencilBytes(2, true));
+  View after = ViewOf(StencilBytes(2, true));
+  LatencySum& latency = after.sites[0].access.latency;
+  latency.cycles = latency.cycles / latency.samples * 29;
+  latency.samples = 29;
+  const DiffRow row = CompareTwo(before, after).rows.front();
+  EXPECT_TRUE(row.latency.IsKnown());
+  EXPECT_FALSE(row.latency.HasInterval());
+}
+
+TEST(Diff, LatenciesOfOneBucketHaveAnInterval) {
+  View before = ViewOf(StencilBytes(2, true));
+  View after = ViewOf(StencilBytes(2, true));
+  for (View* view : {&before, &after}) {
+    AccessView& access = view->sites[0].access;
+    access.histogram = {{128, access.latency.samples}};
+    access.latency.cycles = access.latency.samples * (view == &before ? 132 : 133);
+  }
+  const DiffRow row = CompareTwo(before, after).rows.front();
+  EXPECT_GT(row.latency.HalfWidth(), 0.1);
+}
+
 TEST(Diff, RemoteShareThatWentAwayIsFixed) {
   const View before = ViewOf(StencilBytes(2));
   View after = ViewOf(StencilBytes(2));
