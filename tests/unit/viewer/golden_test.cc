@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/unit/viewer/placed_site.h"
 #include "tests/unit/viewer/sample_profiles.h"
 #include "viewer/diff_text.h"
 #include "viewer/info_text.h"
@@ -93,6 +94,22 @@ std::string DiffOfTwoRuns(const Terminal& terminal) {
   return DiffText(Compare(sides[0], sides[1]), sides[0], sides[1], false, terminal);
 }
 
+// A table that both nodes use, on one of them, then interleaved.
+std::string DiffOfSpreadTable(const Terminal& terminal) {
+  PlacedSite bound;
+  PlacedSite interleaved;
+  for (int thread = 0; thread < 4; ++thread) {
+    bound.Use(thread, thread % 2, 0, 1000);
+    interleaved.Use(thread, thread % 2, 0, 504).Use(thread, thread % 2, 1, 496);
+  }
+  bound.Pages(0, 16'384).Touch(0, 0, 16'384);
+  interleaved.Pages(0, 8192).Pages(1, 8192).Touch(0, 0, 16'384);
+  const View before = bound.Build();
+  const View after = interleaved.Build();
+  const DiffSide sides[] = {{before, "before.memagent"}, {after, "after.memagent"}};
+  return DiffText(Compare(sides[0], sides[1]), sides[0], sides[1], false, terminal);
+}
+
 // Three runs before, two after, in which hardware told latencies.
 std::string DiffOfFiveRuns(const Terminal& terminal) {
   std::vector<View> views;
@@ -138,6 +155,10 @@ TEST(Golden, DiffOfSeveralRunsAt80Columns) {
 
 TEST(Golden, DiffOfSeveralRunsAt120Columns) {
   ExpectGolden(DiffOfFiveRuns(Columns(120)), "diff_runs_120.txt");
+}
+
+TEST(Golden, DiffOfSpreadTableAt120Columns) {
+  ExpectGolden(DiffOfSpreadTable(Columns(120)), "diff_spread_120.txt");
 }
 
 TEST(Golden, DiffOfWhatCannotBeComparedAt80Columns) {
