@@ -8,9 +8,9 @@
 namespace memagent::viewer {
 namespace {
 
-double ShareOf(int32_t node, const NodeSamples& samples) {
-  const auto found = samples.find(node);
-  return found == samples.end() ? 0 : Share(found->second, SumOf(samples));
+double ShareOf(int32_t node, const SharedUse& use) {
+  const auto found = use.by_node.find(node);
+  return found == use.by_node.end() ? 0 : Share(found->second, use.located);
 }
 
 // What it takes to say that concentrated pages are spread now.
@@ -28,12 +28,13 @@ SharedUse SharedUseOf(const DiffSide& side, const SiteRuns& site) {
   SharedUse result;
   for (const SiteView* run : site.runs) {
     if (run == nullptr) continue;
-    for (const auto& [node, samples] : UseOf(*run).by_node) result.by_node[node] += samples;
+    const SiteUse use = UseOf(*run);
+    for (const auto& [node, samples] : use.by_node) result.by_node[node] += samples;
   }
   const std::vector<int32_t> users = UsersOf(side.first(), result.by_node);
-  const uint64_t located = SumOf(result.by_node);
+  result.located = SumOf(result.by_node);
   result.users = users.size();
-  for (const int32_t node : users) result.part += Share(result.by_node.at(node), located);
+  for (const int32_t node : users) result.part += ShareOf(node, result);
   return result;
 }
 
@@ -42,7 +43,7 @@ double DistanceOfUse(const SharedUse& before, const SharedUse& after) {
   all.insert(after.by_node.begin(), after.by_node.end());
   double distance = 0;
   for (const auto& [node, samples] : all) {
-    distance += std::fabs(ShareOf(node, before.by_node) - ShareOf(node, after.by_node)) / 2;
+    distance += std::fabs(ShareOf(node, before) - ShareOf(node, after)) / 2;
   }
   return distance;
 }

@@ -6,6 +6,7 @@
 #define MEMAGENT_VIEWER_SPREAD_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 
 #include "viewer/change.h"
@@ -21,8 +22,9 @@ inline constexpr double kSpread = 1.25;
 // How nodes use a site, in all runs of a side.
 struct SharedUse {
   NodeSamples by_node;
-  size_t users = 0;  // shared_use.h
-  double part = 0;   // of all use, what these make
+  uint64_t located = 0;  // all of these
+  size_t users = 0;      // shared_use.h
+  double part = 0;       // of all use, what these make
 
   // The remote share when its pages lie in turn on each of the users.
   double RemoteWhenSpread() const;

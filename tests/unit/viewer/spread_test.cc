@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <initializer_list>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/unit/viewer/simulated_run.h"
@@ -157,6 +159,21 @@ TEST_F(Spread, OfWhatOneNodeUsesHasNoVerdict) {
   EXPECT_EQ(beside_its_user.verdict, Verdict::kFixed);
 }
 
+TEST_F(Spread, OfSeveralRunsGoesByAllOfThem) {
+  Chance chance(8);
+  std::vector<View> views;
+  for (int run = 0; run < 3; ++run) views.push_back(RunOf(SharedBy(2), chance));
+  for (int run = 0; run < 3; ++run) views.push_back(RunOf(SpreadOver(SharedBy(2), 2), chance));
+  const auto side = [&views](std::initializer_list<size_t> runs) {
+    DiffSide result;
+    for (const size_t run : runs) result.Add(views[run], "");
+    return result;
+  };
+  EXPECT_EQ(RowOf(Compare(side({0, 1, 2}), side({3, 4, 5}))).verdict, Verdict::kFixed);
+  // As often spread as not, on either side.
+  EXPECT_FALSE(RowOf(Compare(side({0, 1, 3}), side({2, 4, 5}))).spread_verdict);
+}
+
 // Every page is used by the node that it lies on.
 TEST_F(Spread, OfWhatIsNotRemoteHasNoVerdict) {
   Chance chance(7);
@@ -266,7 +283,9 @@ TEST(SharedUse, DistanceIsThePartThatMoved) {
   SharedUse a;
   SharedUse b;
   a.by_node = {{0, 70}, {1, 30}};
+  a.located = 100;
   b.by_node = {{0, 400}, {2, 600}};
+  b.located = 1000;
   EXPECT_NEAR(DistanceOfUse(a, b), 0.6, 1e-9);
   EXPECT_NEAR(DistanceOfUse(a, a), 0, 1e-9);
 }
