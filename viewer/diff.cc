@@ -215,7 +215,8 @@ class Comparer {
       row.spread_verdict = JudgeSpread({row.remote, row.remote_verdict, row.busiest_node},
                                        UseBefore(row), UseAfter(row));
     }
-    row.verdict = Together(WithSpread(row.remote_verdict, row.spread_verdict), row.cost_verdict);
+    row.verdict =
+        Together(WithSpread(row.remote, row.remote_verdict, row.spread_verdict), row.cost_verdict);
     if (!judges_cost) return;
     if (row.before.first() == nullptr) row.verdict = Verdict::kNew;
     if (row.after.first() == nullptr) row.verdict = Verdict::kGone;

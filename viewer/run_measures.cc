@@ -216,9 +216,12 @@ Measured RunMeasures::BusiestNode(const SiteInRuns& site) const {
 Measured RunMeasures::LatencyOf(const AccessView& access, double design_effect) const {
   const std::optional<double> mean = access.latency.Mean();
   if (!mean) return {};
-  const double variance = access.Moments().Variance() * design_effect;
-  Measured result =
-      MeasuredAmount(*mean, std::sqrt(variance / static_cast<double>(access.latency.samples)));
+  const LatencyMoments moments = access.Moments();
+  Measured result = MeasuredAmount(*mean, std::nullopt);
+  if (moments.count > 0) {
+    const auto samples = static_cast<double>(access.latency.samples);
+    result.deviation = std::sqrt(moments.Variance() * design_effect / samples);
+  }
   result.part = access.latency.samples;
   result.design_effect = view_.design_effect;  // of their number: clumps are in the deviation
   return result;

@@ -59,10 +59,17 @@ std::optional<Verdict> JudgeSpread(const PlacementChange& change, const SharedUs
   return costs_more ? std::nullopt : std::optional<Verdict>(Verdict::kFixed);
 }
 
-Verdict WithSpread(Verdict remote, std::optional<Verdict> spread) {
-  if (spread != Verdict::kFixed) return remote;
-  if (remote == Verdict::kSame || remote == Verdict::kNoClearChange) return Verdict::kFixed;
-  return remote == Verdict::kWorse ? Verdict::kMixed : remote;
+Verdict WithSpread(const Change& remote, Verdict remote_verdict, std::optional<Verdict> spread) {
+  if (spread != Verdict::kFixed) return remote_verdict;
+  switch (remote_verdict) {
+    case Verdict::kSame:
+    case Verdict::kNoClearChange:
+      return Verdict::kFixed;
+    case Verdict::kWorse:
+      return remote.interval.low <= kSmallPrice ? Verdict::kFixed : Verdict::kMixed;
+    default:
+      return remote_verdict;
+  }
 }
 
 }  // namespace memagent::viewer

@@ -18,6 +18,9 @@ namespace memagent::viewer {
 
 // Pages are spread when no node serves so many times its even share.
 inline constexpr double kSpread = 1.25;
+// So much more remote is a small price for it: where one node makes a little more of the use, its
+// memory was a little nearer than all nodes' is.
+inline constexpr double kSmallPrice = 0.05;
 
 // How nodes use a site, in all runs of a side.
 struct SharedUse {
@@ -46,7 +49,7 @@ std::optional<Verdict> JudgeSpread(const PlacementChange& change, const SharedUs
                                    const SharedUse& after);
 
 // One word for the remote share and the spread.
-Verdict WithSpread(Verdict remote, std::optional<Verdict> spread);
+Verdict WithSpread(const Change& remote, Verdict remote_verdict, std::optional<Verdict> spread);
 
 }  // namespace memagent::viewer
 

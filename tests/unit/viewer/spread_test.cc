@@ -25,6 +25,7 @@ struct Program {
   int nodes = 2;
   size_t samples = 4000;
   double site_share = 0.6;
+  double filled = 0;  // part that thread 0 makes on node 0 before the others begin
   // Of thread 0 to 7.
   std::function<int(uint32_t)> cpu_node = [](uint32_t thread) { return thread % 2; };
   // Of a page of site 1.
@@ -61,7 +62,7 @@ View RunOf(const Program& program, Chance& chance) {
   std::vector<SimulatedSample> samples;
   for (size_t i = 0; i < program.samples; ++i) {
     SimulatedSample sample;
-    const uint32_t thread = chance.Below(8);
+    const uint32_t thread = chance.Is(program.filled) ? 0 : chance.Below(8);
     sample.thread = thread + 1;
     sample.site = chance.Is(program.site_share) ? 1 : 2;
     sample.cpu_node = program.cpu_node(thread);
@@ -127,6 +128,17 @@ TEST_F(Spread, OverNodesThatDoNotUseItIsWorse) {
   const DiffRow row = Compared(before, SpreadOver(before, 4));
   EXPECT_FALSE(row.spread_verdict);
   EXPECT_EQ(row.verdict, Verdict::kWorse);  // half of it was remote, three quarters are
+}
+
+// As in examples/interleave_wanted: the thread that fills it is nearer to it before.
+TEST_F(Spread, ThatMakesALittleMoreRemoteAsItMustIsFixed) {
+  Program before = SharedBy(2);
+  before.samples = 40'000;
+  before.filled = 0.06;
+  const DiffRow row = Compared(before, SpreadOver(before, 2));
+  EXPECT_EQ(row.remote_verdict, Verdict::kWorse);
+  EXPECT_LT(row.remote.Value(), 0.05);
+  EXPECT_EQ(row.verdict, Verdict::kFixed);
 }
 
 TEST_F(Spread, ThatMakesMoreRemoteAsItMustIsMixed) {
@@ -292,12 +304,17 @@ TEST(SharedUse, DistanceIsThePartThatMoved) {
 
 TEST(WithSpread, LiftsOnlyWhatTheRemoteShareDoesNotJudge) {
   using enum Verdict;
-  EXPECT_EQ(WithSpread(kSame, kFixed), kFixed);
-  EXPECT_EQ(WithSpread(kNoClearChange, kFixed), kFixed);
-  EXPECT_EQ(WithSpread(kWorse, kFixed), kMixed);
-  EXPECT_EQ(WithSpread(kBetter, kFixed), kBetter);
-  EXPECT_EQ(WithSpread(kWorse, std::nullopt), kWorse);
-  EXPECT_EQ(WithSpread(kSame, std::nullopt), kSame);
+  Change little;
+  little.interval = {0.04, 0.06};
+  Change much;
+  much.interval = {0.06, 0.08};
+  EXPECT_EQ(WithSpread(little, kSame, kFixed), kFixed);
+  EXPECT_EQ(WithSpread(much, kNoClearChange, kFixed), kFixed);
+  EXPECT_EQ(WithSpread(little, kWorse, kFixed), kFixed);
+  EXPECT_EQ(WithSpread(much, kWorse, kFixed), kMixed);
+  EXPECT_EQ(WithSpread(much, kBetter, kFixed), kBetter);
+  EXPECT_EQ(WithSpread(little, kWorse, std::nullopt), kWorse);
+  EXPECT_EQ(WithSpread(little, kSame, std::nullopt), kSame);
 }
 
 }  // namespace
