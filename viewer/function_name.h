@@ -12,8 +12,8 @@ namespace memagent::viewer {
 std::string ShortName(std::string_view demangled);
 
 // Whether a function only passes memory on: the malloc family and its common wrappers, operator
-// new, and everything in std:: and __gnu_cxx::. A site is named after the first function that
-// isn't.
+// new, everything in std:: and __gnu_cxx::; or starts threads and programs. A site is named after the
+// first function that isn't.
 bool IsPlumbing(std::string_view short_name);
 
 }  // namespace memagent::viewer

@@ -152,7 +152,8 @@ class SiteBuilder {
     }
   }
 
-  // Named after the first frame that is the program's own; the innermost when all are plumbing.
+  // Named after the first frame that is the program's own: one with a name, else a place in a library
+  // without names; the innermost when all are plumbing.
   static CodeLine OwnFrame(const SiteView& site, bool mangled) {
     CodeLine named;
     if (site.stack.empty() || !site.name.empty()) {
@@ -161,9 +162,12 @@ class SiteBuilder {
       named.short_function = mangled ? ShortName(site.name) : site.name;
       return named;
     }
-    const auto own = std::find_if(site.stack.begin(), site.stack.end(), [](const CodeLine& line) {
-      return !line.short_function.empty() && !IsPlumbing(line.short_function);
-    });
+    const auto is_own = [](const CodeLine& line) { return !IsPlumbing(line.short_function); };
+    const auto is_named = [&is_own](const CodeLine& line) {
+      return !line.short_function.empty() && is_own(line);
+    };
+    auto own = std::find_if(site.stack.begin(), site.stack.end(), is_named);
+    if (own == site.stack.end()) own = std::find_if(site.stack.begin(), site.stack.end(), is_own);
     return own == site.stack.end() ? site.stack.front() : *own;
   }
 

@@ -53,6 +53,19 @@ TEST(Query, SiteWhoseFramesAreAllPlumbingTakesTheInnermost) {
   EXPECT_EQ(ViewOf(b.Bytes()).sites[0].where.short_function, "malloc");
 }
 
+// A library without symbols in a thread: not the thread's start in libc, which allocated nothing.
+TEST(Query, SiteWithoutOwnNamesIsAPlaceInTheInnermostLibrary) {
+  ProfileBuilder b;
+  FillHeader(b, 1);
+  const uint32_t stripped = b.Module("/lib/liblzma.so.5");
+  const uint32_t libc = b.Module("/lib/libc.so.6");
+  b.Site(v1::HEAP, b.Stack({b.Frame(libc, 1, "calloc"), b.Frame(stripped, 0x1581d, ""),
+                            b.Frame(stripped, 0x56c9, ""), b.Frame(libc, 2, "start_thread")}));
+  const CodeLine where = ViewOf(b.Bytes()).sites[0].where;
+  EXPECT_EQ(where.short_function, "");
+  EXPECT_EQ(where.address, 0x1581du);
+}
+
 TEST(Query, RemoteNeedsBothNodesKnownAndDifferent) {
   const View view = ViewOf(StencilBytes(2));
   EXPECT_EQ(view.sites[0].remote_samples, 3400u);
