@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "viewer/advice_order.h"
@@ -172,12 +173,12 @@ class Adviser {
       case PatternKind::kOneOwner:
         return AdviseBinding(result_.pattern.why);
       case PatternKind::kOwnerOfEachBlock:
-        return AdviseTouch(AdviceKind::kTouchByUser, kBlockUnit);
+        return AdviseTouch(AdviceKind::kTouchByUser, BlockMixing());
       case PatternKind::kBlocked:
         AdviseBlocks();
-        return AdviseTouch(AdviceKind::kTouchInParallel, TouchUnit());
+        return AdviseTouch(AdviceKind::kTouchInParallel, MixingIn(site_, use_, TouchUnit()));
       case PatternKind::kCyclic:
-        return AdviseTouch(AdviceKind::kTouchInParallel, TouchUnit());
+        return AdviseTouch(AdviceKind::kTouchInParallel, MixingIn(site_, use_, TouchUnit()));
       case PatternKind::kProducerConsumer:
         return AdviseConsumer();
       case PatternKind::kSharedRead:
@@ -222,16 +223,22 @@ class Adviser {
     return HugeShare(site_).value_or(0) >= kMostlyHuge ? kHugeUnit : kPageUnit;
   }
 
+  // Of blocks, or of pages where these are larger: then blocks of several users lie in one.
+  std::optional<Mixing> BlockMixing() const {
+    const auto blocks = MixingIn(site_, use_, kBlockUnit);
+    const auto pages = MixingIn(site_, use_, TouchUnit());
+    return blocks && pages && pages->Apart() > blocks->Apart() ? pages : blocks;
+  }
+
   // Only where page faults tell who touches it now.
-  void AdviseTouch(AdviceKind kind, uint64_t unit) {
-    const auto mixing = MixingIn(site_, use_, unit);
+  void AdviseTouch(AdviceKind kind, const std::optional<Mixing>& mixing) {
     if (!mixing || site_.first_touch.empty()) return;
     const Prediction after = UnitsByUser(*mixing);
     if (!Helps(after)) return;
-    const std::string_view what =
-        unit == kBlockUnit ? "each block has one user" : "each page is used by one node";
-    Advice& advice = Predict(kind, std::string(what), after);
-    advice.where = site_.first_touch.front().where;
+    const std::string_view what = kind == AdviceKind::kTouchByUser
+                                      ? "each block has one user"
+                                      : "each page is used by one node";
+    Predict(kind, std::string(what), after).where = site_.first_touch.front().where;
   }
 
   void AdviseConsumer() {
@@ -274,8 +281,8 @@ class Adviser {
         Predict(AdviceKind::kInterleave,
                 "all nodes use all of it, and one node's memory serves them all", spread);
     advice.nodes = users;
-    if (!Helps(spread))
-      advice.gain.reset();  // only that several nodes serve it, which has no number
+    // What is gained then, that several nodes serve it, has no number.
+    if (!Helps(spread)) advice.gain.reset();
   }
 
   // Remote accesses by how far they go, against those of now.

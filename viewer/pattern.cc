@@ -186,7 +186,8 @@ class Classifier {
       touchers[touch.thread] += touch.faults;
     }
     const uint64_t all = SumOf(faults);
-    if (!IsMost(MostOf(faults).second, all, kProducerShare)) return 0;
+    const auto [node, most] = MostOf(faults);
+    if (node < 0 || !IsMost(most, all, kProducerShare)) return 0;
     uint64_t stores = 0;
     for (const Use& use : site_.uses) {
       const auto toucher = touchers.find(use.thread);

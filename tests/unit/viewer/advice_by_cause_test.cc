@@ -86,6 +86,16 @@ TEST(Advice, FirstTouchOfHugePagesIsPredictedByHugePages) {
   EXPECT_EQ(AdviceOn(site).Find(AdviceKind::kTouchInParallel), nullptr);
 }
 
+TEST(Advice, SmallBlocksInHugePagesAreNotToldApartByTheirTouch) {
+  for (const bool huge : {false, true}) {
+    PlacedSite site;
+    site.Blocks(400, 0, 1 << 16).Use(0, 0, 0, 1000).Use(1, 1, 0, 1000).Touch(0, 0, 32);
+    site.Pairs(0, 500, 500).Pairs(4096, 500, 500).Pairs(2 << 20, 500, 250);
+    if (huge) site.AllHuge(500);
+    EXPECT_EQ(AdviceOn(site).Find(AdviceKind::kTouchByUser) != nullptr, !huge);
+  }
+}
+
 TEST(Advice, MemoryOfAFullNodeIsNotBoundToIt) {
   PlacedSite site;
   site.Use(0, 0, 1, 1000).Touch(0, 0, 2000).Pages(1, 2000);
