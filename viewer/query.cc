@@ -259,6 +259,7 @@ class SiteBuilder {
   // Which parts were used by whom, together or alone, and under which policy.
   void FillParts(const memagent::v1::SiteTotal& total, SiteView& site) const {
     constexpr uint32_t kParts = 64;
+    site.strip_samples_left_out = total.strip_samples_left_out();
     for (int i = 0; i < total.strip_samples_size() && budget_.Take(kSmallRowBytes); ++i) {
       if (total.strip_position(i) >= kParts) continue;
       site.strip.push_back({total.strip_position(i), total.strip_cpu_node(i),

@@ -94,7 +94,12 @@ std::vector<StripLine> StripLines(const SiteView& site, const Terminal& terminal
     return Concat("0 ", left, painter.Paint(parts), right, " ", end);
   };
   std::vector<StripLine> lines = {{"used by", line(strip.users)}, {"lives on", line(strip.homes)}};
-  lines.push_back({"", painter.Legend()});
+  std::string legend = painter.Legend();
+  if (site.strip_samples_left_out > 0) {
+    Append(legend, "  (", GroupedCount(site.strip_samples_left_out),
+           " samples of too many pairs of nodes are left out)");
+  }
+  lines.push_back({"", std::move(legend)});
   return lines;
 }
 

@@ -163,6 +163,7 @@ struct SiteView {
   uint64_t pages_not_present = 0;
   uint64_t pages_moved = 0;  // times that a sampled page was on another node than when last seen
   std::vector<StripCell> strip;
+  uint64_t strip_samples_left_out = 0;
   std::vector<memagent::v1::Sharing> sharing;
   std::vector<memagent::v1::PolicyCount> policies;
   uint64_t huge_pages = 0;  // of the sampled pages that were asked for it

@@ -77,6 +77,8 @@ void Aggregator::AddAddress(SiteStats& site, CellCount& cell, const ResolvedSamp
       known->second += weight;
     } else if (site.strips.size() < kMaxStrips) {
       site.strips.emplace(key, weight);
+    } else {
+      site.strip_samples_left_out += weight;
     }
   }
   if (sample.cpu_node == NodeId::kUnknown) return;

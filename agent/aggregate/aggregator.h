@@ -61,7 +61,7 @@ class Aggregator {
   static constexpr size_t kMaxFirstTouch = 4096;
   // Sampled pages kept for one site: enough for shares by node to within a point.
   static constexpr size_t kMaxPages = 8192;
-  // Strips, of which there are 64 for each pair of nodes; what comes after is not counted there.
+  // Strips, of which there are 64 for each pair of nodes; what comes after is counted as left out.
   static constexpr size_t kMaxStrips = 8192;
   // Pages offered to be asked about: of a site, each by first touches and by accesses, and at a time.
   static constexpr uint32_t kMaxFreshOfSite = 64;

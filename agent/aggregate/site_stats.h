@@ -78,6 +78,7 @@ struct SiteStats {
   uint64_t pages_not_present = 0;
   uint64_t pages_moved = 0;  // times that one was on another node than when last seen
   base::OrderedMap<StripKey, uint64_t> strips;
+  uint64_t strip_samples_left_out = 0;  // beyond Aggregator::kMaxStrips
   Sharing sharing;
   // Of pages that were asked about (Aggregator::TakeFreshPages).
   base::OrderedMap<PolicyKey, uint64_t> policies;

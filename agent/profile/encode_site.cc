@@ -174,6 +174,7 @@ void EncodeSiteTotal(MessageWriter& out, const SiteTotalData& total) {
   PutUint(out, F::kInheritedBytes, total.inherited_bytes);
   EncodeKinds(out, total);
   EncodeStrips(out, total.strips);
+  PutUint(out, F::kStripSamplesLeftOut, total.strip_samples_left_out);
   for (const SharingData& sharing : total.sharing) {
     MessageWriter message(out, F::kSharing);
     EncodeSharing(message, sharing);

@@ -219,6 +219,7 @@ struct SiteTotal {
     kPolicy,
     kHugePages,
     kHugePagesAsked,
+    kStripSamplesLeftOut,
   };
 };
 struct CodeFate {

@@ -51,6 +51,7 @@ void SiteRecord::FillPlaces(const aggregate::SiteStats& stats, profile::SiteTota
   total.pages = pages_;
   total.sharing = sharing_;
   total.strips = strips_;
+  total.strip_samples_left_out = stats.strip_samples_left_out;
   total.policies = policies_;
   total.pages_not_present = stats.pages_not_present;
   total.pages_moved = stats.pages_moved;

@@ -64,6 +64,23 @@ TEST(Places, CellsAndStripsSayWhichPartsOfTheBlockWereUsed) {
   EXPECT_EQ(site.sharing.Of(SharingUnit::kBlock).other_node_written, 1u);
 }
 
+TEST(Places, StripsBeyondTheLimitAreCountedAsLeftOut) {
+  Aggregator aggregator(10);
+  constexpr int16_t kNodes = 12;  // 64 parts of 144 pairs of nodes are 9,216
+  for (int part = 0; part < 64; ++part) {
+    for (int16_t i = 0; i < kNodes * kNodes; ++i) {
+      const NodeId cpu{static_cast<int16_t>(i / kNodes)};
+      const NodeId memory{static_cast<int16_t>(i % kNodes)};
+      aggregator.AddSample(Sample(kStart + static_cast<uint64_t>(part) * kMiB, 1, cpu, memory));
+    }
+  }
+  const SiteStats& site = *aggregator.FindSite(kSite);
+  EXPECT_EQ(site.strips.size(), Aggregator::kMaxStrips);
+  EXPECT_EQ(site.strip_samples_left_out, 64 * kNodes * kNodes - Aggregator::kMaxStrips);
+  aggregator.AddSample(Sample(kStart));  // of a strip that is there
+  EXPECT_EQ(site.strip_samples_left_out, 64 * kNodes * kNodes - Aggregator::kMaxStrips);
+}
+
 TEST(Places, AnAddressThatWasNotRecoveredSaysNothing) {
   Aggregator aggregator(10);
   ResolvedSample sample = Sample(kStart);
