@@ -185,11 +185,13 @@ class Comparer {
     return pairs_->PlacementDeviation(before, after);
   }
 
-  // Where pages follow the threads that touch them first, threads that ran elsewhere have moved as
-  // much of them. Nothing when the threads are known to have stayed.
-  double MovedUse(const DiffRow& row) const {
-    if (pairs_ && !diff_.threads_moved) return 0;
-    return DistanceOfUse(UseBefore(row), UseAfter(row));
+  // Where pages lie on the node of the thread that touches them first, threads that ran elsewhere
+  // took theirs with them. Who touched is known from page faults; without any, use has to do.
+  double MovedPages(const DiffRow& row) const {
+    const bool stayed = pairs_ && !diff_.threads_moved;
+    const double use = stayed ? 0 : Distance(UseBefore(row).by_node, UseAfter(row).by_node);
+    if (!pairs_ || row.before.first() == nullptr || row.after.first() == nullptr) return use;
+    return std::max(use, MovedTouches(*pairs_, *row.before.first(), *row.after.first()));
   }
 
   void Judge(DiffRow& row) {
@@ -202,7 +204,7 @@ class Comparer {
     }
     if (diff_.has_remote) {
       row.remote = ChangeOf(row, &RunMeasures::Remote, PlacementOf(row));
-      row.busiest_node = ChangeOf(row, &RunMeasures::BusiestNode, MovedUse(row));
+      row.busiest_node = ChangeOf(row, &RunMeasures::BusiestNode, MovedPages(row));
     }
     if (!diff_.comparable.shares) {
       row.verdict = row.remote_verdict = row.cost_verdict = Verdict::kNotComparable;

@@ -1,6 +1,8 @@
 #include "viewer/spread.h"
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 #include <vector>
 
 #include "viewer/shared_use.h"
@@ -8,9 +10,26 @@
 namespace memagent::viewer {
 namespace {
 
-double ShareOf(int32_t node, const SharedUse& use) {
-  const auto found = use.by_node.find(node);
-  return found == use.by_node.end() ? 0 : Share(found->second, use.located);
+uint64_t Of(int32_t node, const NodeSamples& samples) {
+  const auto found = samples.find(node);
+  return found == samples.end() ? 0 : found->second;
+}
+
+// Pages by the thread that touched them first, and its node.
+struct Touches {
+  std::map<uint32_t, NodeSamples> by_thread;
+  uint64_t pages = 0;
+
+  double PartOf(const NodeSamples& thread) const { return Share(SumOf(thread), pages); }
+};
+
+Touches TouchesOf(const SiteView& site) {
+  Touches result;
+  for (const FirstTouch& touch : site.first_touch) {
+    result.by_thread[touch.thread][touch.cpu_node] += touch.pages;
+    result.pages += touch.pages;
+  }
+  return result;
 }
 
 // What it takes to say that concentrated pages are spread now.
@@ -32,20 +51,37 @@ SharedUse SharedUseOf(const DiffSide& side, const SiteRuns& site) {
     for (const auto& [node, samples] : use.by_node) result.by_node[node] += samples;
   }
   const std::vector<int32_t> users = UsersOf(side.first(), result.by_node);
-  result.located = SumOf(result.by_node);
+  const uint64_t located = SumOf(result.by_node);
   result.users = users.size();
-  for (const int32_t node : users) result.part += ShareOf(node, result);
+  for (const int32_t node : users) result.part += Share(Of(node, result.by_node), located);
   return result;
 }
 
-double DistanceOfUse(const SharedUse& before, const SharedUse& after) {
-  NodeSamples all = before.by_node;
-  all.insert(after.by_node.begin(), after.by_node.end());
+double Distance(const NodeSamples& before, const NodeSamples& after) {
+  const uint64_t all_before = SumOf(before);
+  const uint64_t all_after = SumOf(after);
+  NodeSamples nodes = before;
+  nodes.insert(after.begin(), after.end());
   double distance = 0;
-  for (const auto& [node, samples] : all) {
-    distance += std::fabs(ShareOf(node, before) - ShareOf(node, after)) / 2;
+  for (const auto& [node, samples] : nodes) {
+    const double change = Share(Of(node, after), all_after) - Share(Of(node, before), all_before);
+    distance += std::fabs(change) / 2;
   }
   return distance;
+}
+
+double MovedTouches(const ThreadPairs& threads, const SiteView& before, const SiteView& after) {
+  const Touches b = TouchesOf(before);
+  const Touches a = TouchesOf(after);
+  double moved = 0;
+  for (const ThreadPairs::Pair& pair : threads.pairs()) {
+    const auto in_b = b.by_thread.find(pair.before);
+    const auto in_a = a.by_thread.find(pair.after);
+    if (in_b == b.by_thread.end() || in_a == a.by_thread.end()) continue;
+    const double part = std::min(b.PartOf(in_b->second), a.PartOf(in_a->second));
+    moved += part * Distance(in_b->second, in_a->second);
+  }
+  return moved;
 }
 
 std::optional<Verdict> JudgeSpread(const PlacementChange& change, const SharedUse& before,

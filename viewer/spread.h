@@ -6,12 +6,12 @@
 #define MEMAGENT_VIEWER_SPREAD_H_
 
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 
 #include "viewer/change.h"
 #include "viewer/diff_side.h"
 #include "viewer/site_use.h"
+#include "viewer/thread_pairs.h"
 #include "viewer/verdict.h"
 
 namespace memagent::viewer {
@@ -25,17 +25,20 @@ inline constexpr double kSmallPrice = 0.05;
 // How nodes use a site, in all runs of a side.
 struct SharedUse {
   NodeSamples by_node;
-  uint64_t located = 0;  // all of these
-  size_t users = 0;      // shared_use.h
-  double part = 0;       // of all use, what these make
+  size_t users = 0;  // shared_use.h
+  double part = 0;   // of all use, what these make
 
   // The remote share when its pages lie in turn on each of the users.
   double RemoteWhenSpread() const;
 };
 SharedUse SharedUseOf(const DiffSide& side, const SiteRuns& site);
 
-// The part of the use that comes from other nodes than before: 0 none, 1 all of it.
-double DistanceOfUse(const SharedUse& before, const SharedUse& after);
+// Which part of one differs from the other: 0 none, 1 all of it.
+double Distance(const NodeSamples& before, const NodeSamples& after);
+
+// The part of a site's pages that threads which touched them first in both runs touched from other
+// nodes: pages that follow their threads have moved with these.
+double MovedTouches(const ThreadPairs& threads, const SiteView& before, const SiteView& after);
 
 // Of one site.
 struct PlacementChange {

@@ -80,6 +80,14 @@ DiffRow RowOf(const Diff& diff) {
   return {};
 }
 
+FirstTouch Touch(uint32_t thread, int32_t node) {
+  FirstTouch touch;
+  touch.thread = thread;
+  touch.cpu_node = node;
+  touch.pages = 1000;
+  return touch;
+}
+
 class Spread : public testing::Test {
  protected:
   // Rows point into the views.
@@ -242,6 +250,37 @@ TEST_F(Spread, IsNeverSaidOfUnchangedRuns) {
   }
 }
 
+// Each run puts each thread on either node, and pages lie where the first threads are, which touch
+// them first.
+int SaidOfThreadsPutByChance(uint32_t touching, bool faults) {
+  Chance chance(13);
+  int said = 0;
+  for (int pair = 0; pair < kPairs; ++pair) {
+    std::vector<View> views;
+    for (int run = 0; run < 2; ++run) {
+      std::vector<int> nodes;
+      for (int thread = 0; thread < 8; ++thread) nodes.push_back(chance.Is(0.5) ? 1 : 0);
+      Program program;
+      program.cpu_node = [&nodes](uint32_t thread) { return nodes[thread]; };
+      program.memory_node = [&](Chance& own) { return nodes[own.Below(touching)]; };
+      views.push_back(RunOf(program, chance));
+      for (uint32_t thread = 0; faults && thread < touching; ++thread) {
+        views.back().sites[0].first_touch.push_back(Touch(thread + 1, nodes[thread]));
+      }
+    }
+    const Diff diff = Compare(DiffSide(views[0], "a"), DiffSide(views[1], "b"));
+    said += RowOf(diff).spread_verdict.has_value();
+  }
+  return said;
+}
+
+TEST_F(Spread, IsNeverSaidOfThreadsPutByChance) {
+  EXPECT_EQ(SaidOfThreadsPutByChance(8, false), 0);
+  for (const uint32_t touching : {1u, 2u, 4u, 8u}) {
+    EXPECT_EQ(SaidOfThreadsPutByChance(touching, true), 0) << touching;
+  }
+}
+
 // Between what is concentrated and what is spread there is room.
 TEST_F(Spread, IsNeverSaidOfUnchangedRunsInBetween) {
   Chance chance(12);
@@ -292,14 +331,31 @@ TEST(SharedUse, ConcentratedIsAboveTheEvenShare) {
 }
 
 TEST(SharedUse, DistanceIsThePartThatMoved) {
-  SharedUse a;
-  SharedUse b;
-  a.by_node = {{0, 70}, {1, 30}};
-  a.located = 100;
-  b.by_node = {{0, 400}, {2, 600}};
-  b.located = 1000;
-  EXPECT_NEAR(DistanceOfUse(a, b), 0.6, 1e-9);
-  EXPECT_NEAR(DistanceOfUse(a, a), 0, 1e-9);
+  const NodeSamples before = {{0, 70}, {1, 30}};
+  EXPECT_NEAR(Distance(before, {{0, 400}, {2, 600}}), 0.6, 1e-9);
+  EXPECT_NEAR(Distance(before, before), 0, 1e-9);
+}
+
+// Thread 2 touched half of the pages, on the other node after; thread 3 none before.
+TEST(SharedUse, TouchesOfThreadsOnOtherNodesMoved) {
+  View before;
+  View after;
+  for (View* view : {&before, &after}) {
+    for (uint32_t id = 1; id <= 3; ++id) {
+      ThreadView thread;
+      thread.id = id;
+      view->threads.push_back(thread);
+    }
+  }
+  SiteView b;
+  b.first_touch = {Touch(1, 0), Touch(2, 0)};
+  SiteView a;
+  a.first_touch = {Touch(1, 0), Touch(2, 1)};
+  const ThreadPairs pairs(before, after);
+  EXPECT_NEAR(MovedTouches(pairs, b, a), 0.5, 1e-9);
+  EXPECT_NEAR(MovedTouches(pairs, b, b), 0, 1e-9);
+  a.first_touch = {Touch(1, 0), Touch(3, 1)};  // that is the program's
+  EXPECT_NEAR(MovedTouches(pairs, b, a), 0, 1e-9);
 }
 
 TEST(WithSpread, LiftsOnlyWhatTheRemoteShareDoesNotJudge) {
