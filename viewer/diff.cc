@@ -189,9 +189,9 @@ class Comparer {
   // took theirs with them. Who touched is known from page faults; without any, use has to do.
   double MovedPages(const DiffRow& row) const {
     const bool stayed = pairs_ && !diff_.threads_moved;
-    const double use = stayed ? 0 : Distance(UseBefore(row).by_node, UseAfter(row).by_node);
+    const double use = stayed ? 0 : ExplainedByUse(UseBefore(row), UseAfter(row));
     if (!pairs_ || row.before.first() == nullptr || row.after.first() == nullptr) return use;
-    return std::max(use, MovedTouches(*pairs_, *row.before.first(), *row.after.first()));
+    return std::max(use, ExplainedByTouch(*pairs_, *row.before.first(), *row.after.first()));
   }
 
   void Judge(DiffRow& row) {

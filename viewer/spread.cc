@@ -10,26 +10,32 @@
 namespace memagent::viewer {
 namespace {
 
-uint64_t Of(int32_t node, const NodeSamples& samples) {
-  const auto found = samples.find(node);
-  return found == samples.end() ? 0 : found->second;
-}
-
 // Pages by the thread that touched them first, and its node.
-struct Touches {
-  std::map<uint32_t, NodeSamples> by_thread;
-  uint64_t pages = 0;
-
-  double PartOf(const NodeSamples& thread) const { return Share(SumOf(thread), pages); }
-};
+using Touches = std::map<uint32_t, NodeSamples>;
 
 Touches TouchesOf(const SiteView& site) {
-  Touches result;
+  Touches touches;
   for (const FirstTouch& touch : site.first_touch) {
-    result.by_thread[touch.thread][touch.cpu_node] += touch.pages;
-    result.pages += touch.pages;
+    touches[touch.thread][touch.cpu_node] += touch.pages;
   }
-  return result;
+  return touches;
+}
+
+// As many pages as one thread touched, over nodes as another one's are.
+void AddPages(const NodeSamples& thread, const NodeSamples& as, std::map<int32_t, double>& pages) {
+  const auto count = static_cast<double>(SumOf(thread));
+  const uint64_t all = SumOf(as);
+  for (const auto& [node, samples] : as) pages[node] += count * Share(samples, all);
+}
+
+double BusiestShare(const std::map<int32_t, double>& pages) {
+  double most = 0;
+  double all = 0;
+  for (const auto& [node, count] : pages) {
+    most = std::max(most, count);
+    all += count;
+  }
+  return all > 0 ? most / all : 0;
 }
 
 // What it takes to say that concentrated pages are spread now.
@@ -53,35 +59,32 @@ SharedUse SharedUseOf(const DiffSide& side, const SiteRuns& site) {
   const std::vector<int32_t> users = UsersOf(side.first(), result.by_node);
   const uint64_t located = SumOf(result.by_node);
   result.users = users.size();
-  for (const int32_t node : users) result.part += Share(Of(node, result.by_node), located);
+  for (const int32_t node : users) result.part += Share(result.by_node.at(node), located);
   return result;
 }
 
-double Distance(const NodeSamples& before, const NodeSamples& after) {
-  const uint64_t all_before = SumOf(before);
-  const uint64_t all_after = SumOf(after);
-  NodeSamples nodes = before;
-  nodes.insert(after.begin(), after.end());
-  double distance = 0;
-  for (const auto& [node, samples] : nodes) {
-    const double change = Share(Of(node, after), all_after) - Share(Of(node, before), all_before);
-    distance += std::fabs(change) / 2;
-  }
-  return distance;
+double ExplainedByUse(const SharedUse& before, const SharedUse& after) {
+  const auto busiest = [](const NodeSamples& users) {
+    return Share(MostOf(users).second, SumOf(users));
+  };
+  return std::fabs(busiest(after.by_node) - busiest(before.by_node));
 }
 
-double MovedTouches(const ThreadPairs& threads, const SiteView& before, const SiteView& after) {
-  const Touches b = TouchesOf(before);
+double ExplainedByTouch(const ThreadPairs& threads, const SiteView& before, const SiteView& after) {
   const Touches a = TouchesOf(after);
-  double moved = 0;
+  std::map<uint32_t, const NodeSamples*> moved;
   for (const ThreadPairs::Pair& pair : threads.pairs()) {
-    const auto in_b = b.by_thread.find(pair.before);
-    const auto in_a = a.by_thread.find(pair.after);
-    if (in_b == b.by_thread.end() || in_a == a.by_thread.end()) continue;
-    const double part = std::min(b.PartOf(in_b->second), a.PartOf(in_a->second));
-    moved += part * Distance(in_b->second, in_a->second);
+    const auto found = a.find(pair.after);
+    if (found != a.end()) moved[pair.before] = &found->second;
   }
-  return moved;
+  std::map<int32_t, double> was;
+  std::map<int32_t, double> would_be;
+  for (const auto& [thread, pages] : TouchesOf(before)) {
+    const auto found = moved.find(thread);
+    AddPages(pages, pages, was);
+    AddPages(pages, found == moved.end() ? pages : *found->second, would_be);
+  }
+  return std::fabs(BusiestShare(would_be) - BusiestShare(was));
 }
 
 std::optional<Verdict> JudgeSpread(const PlacementChange& change, const SharedUse& before,

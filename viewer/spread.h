@@ -33,12 +33,13 @@ struct SharedUse {
 };
 SharedUse SharedUseOf(const DiffSide& side, const SiteRuns& site);
 
-// Which part of one differs from the other: 0 none, 1 all of it.
-double Distance(const NodeSamples& before, const NodeSamples& after);
+// How much more, or less, the busiest node would serve if pages lay where they are used, ...
+double ExplainedByUse(const SharedUse& before, const SharedUse& after);
 
-// The part of a site's pages that threads which touched them first in both runs touched from other
-// nodes: pages that follow their threads have moved with these.
-double MovedTouches(const ThreadPairs& threads, const SiteView& before, const SiteView& after);
+// ... and if they lay where they were touched first, by the threads that touched them before, on
+// the nodes where these ran after: what comes of threads that ran elsewhere, not of a change of the
+// program.
+double ExplainedByTouch(const ThreadPairs& threads, const SiteView& before, const SiteView& after);
 
 // Of one site.
 struct PlacementChange {

@@ -1,6 +1,10 @@
 #include "agent/aggregate/aggregator.h"
 
+#include <algorithm>
+#include <bit>
+
 #include "agent/aggregate/positions.h"
+#include "agent/os/machine.h"
 
 namespace memagent::aggregate {
 namespace {
@@ -31,6 +35,36 @@ bool HasAddress(const decode::Access& access) {
   return access.evidence == Evidence::kExact || access.evidence == Evidence::kApproximate;
 }
 
+constexpr uint64_t kSmallPage = 4096;  // of PageSet
+constexpr uint64_t kLargestPage = uint64_t{1} << 30;
+
+struct PageSpan {
+  uint64_t start = 0;
+  uint64_t end = 0;
+};
+
+// What a fault brought: a page of its size, a small one where that is not told.
+PageSpan BroughtBy(const ResolvedSample& fault) {
+  uint64_t bytes = fault.page_bytes;
+  if (!std::has_single_bit(bytes) || bytes > kLargestPage) bytes = 0;
+  bytes = std::max(bytes, kSmallPage);
+  const uint64_t start = fault.access.address & ~(bytes - 1);
+  return {start, start + bytes};
+}
+
+// How many of `fresh` small pages are the block's, in pages of this system's size. A huge page may
+// reach into what lies around its block.
+double PagesOfBlock(const attribute::Attribution& block, const PageSpan& span, uint64_t fresh) {
+  PageSpan part = span;
+  if (block.size_bytes != 0) {
+    const uint64_t end = block.start + block.size_bytes + kSmallPage - 1;
+    part.start = std::max(part.start, block.start & ~(kSmallPage - 1));
+    part.end = std::min(part.end, end & ~(kSmallPage - 1));
+  }
+  const uint64_t bytes = std::min(part.end - std::min(part.start, part.end), fresh * kSmallPage);
+  return std::max(1.0, static_cast<double>(bytes) / static_cast<double>(os::PageBytes()));
+}
+
 }  // namespace
 
 ThreadStats& Aggregator::Thread(uint32_t serial) {
@@ -59,8 +93,8 @@ void Aggregator::NotePage(SiteStats& site, const ResolvedSample& sample) {
     known->second = sample.memory_node;
   } else if (site.pages.size() < kMaxPages) {
     site.pages.emplace(page, sample.memory_node);
-    Offer(site.fresh_accesses, {sample.attribution.site, sample.access.address, false,
-                                sample.thread, sample.time});
+    Offer(site.fresh_accesses,
+          {sample.attribution.site, sample.access.address, false, sample.thread, sample.time});
   }
 }
 
@@ -135,17 +169,19 @@ void Aggregator::AddFault(const ResolvedSample& fault) {
     return;
   }
   ++accounting.faults_attributed;
-  if (!touched_.Insert(fault.access.address)) return;
+  const PageSpan span = BroughtBy(fault);
+  const uint64_t fresh = touched_.InsertRange(span.start, span.end);
+  if (fresh == 0) return;
   SiteStats& site = sites_[static_cast<uint32_t>(fault.attribution.site)];
   site.changed = true;
   const TouchKey key = {fault.thread, fault.cpu_node, fault.access.ip};
   const TouchKey other = {fault.thread, fault.cpu_node, 0};
   TouchCount& touch = Bounded(site.first_touch, key, other, kMaxFirstTouch);
   ++touch.faults;
-  touch.pages += fault.scale;
-  touch.positions |= PositionBit(PositionIn(fault.attribution, fault.access.address));
-  Offer(site.fresh_touches, {fault.attribution.site, fault.access.address, true, fault.thread,
-                             fault.time});
+  touch.pages += fault.scale * PagesOfBlock(fault.attribution, span, fresh);
+  touch.positions |= PositionBits(fault.attribution, span.start, span.end);
+  Offer(site.fresh_touches,
+        {fault.attribution.site, fault.access.address, true, fault.thread, fault.time});
 }
 
 }  // namespace memagent::aggregate

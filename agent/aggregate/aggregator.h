@@ -39,6 +39,7 @@ struct ResolvedSample {
   bool has_told = false;  // by an engine of hardware, of an access
   HardwareTold told;
   std::optional<decode::ProfileMeSample> fate;
+  uint64_t page_bytes = 0;  // of a fault, of the page that it was about; 0: not told
   uint64_t data_src = 0;  // as the kernel gave it, for the samples that are kept
   // How many faults this one stands for; of an access, how many samples of the nominal period, a
   // whole number.

@@ -23,6 +23,13 @@ class PageSet {
     return fresh;
   }
 
+  // The same of all pages in [start, end), which are whole: how many were not in the set before.
+  uint64_t InsertRange(uint64_t start, uint64_t end) {
+    uint64_t fresh = 0;
+    for (; start < end; start += kPage) fresh += Insert(start) ? 1 : 0;
+    return fresh;
+  }
+
   // Takes out the pages that lie wholly inside [start, start + size): they went back to the kernel.
   void EraseRange(uint64_t start, uint64_t size);
 

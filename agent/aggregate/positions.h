@@ -1,4 +1,5 @@
-// Where in its block an address is: in which 64th. Only of blocks of which a 64th is a page or more.
+// Where in its block an address is: in which 64th. Only of blocks of which a 64th is a page or
+// more.
 #ifndef MEMAGENT_AGENT_AGGREGATE_POSITIONS_H_
 #define MEMAGENT_AGENT_AGGREGATE_POSITIONS_H_
 
@@ -23,6 +24,16 @@ constexpr std::optional<uint32_t> PositionIn(const attribute::Attribution& block
 
 constexpr uint64_t PositionBit(std::optional<uint32_t> position) {
   return position ? uint64_t{1} << *position : 0;
+}
+
+// Of the addresses in [start, end) that are in the block.
+constexpr uint64_t PositionBits(const attribute::Attribution& block, uint64_t start, uint64_t end) {
+  if (start < block.start) start = block.start;
+  if (end > block.start + block.size_bytes) end = block.start + block.size_bytes;
+  const auto first = PositionIn(block, start);
+  const auto last = PositionIn(block, end - 1);
+  if (!first || !last || *last < *first) return 0;
+  return ~uint64_t{0} >> (kPositions - 1 - *last) & ~uint64_t{0} << *first;
 }
 
 }  // namespace memagent::aggregate

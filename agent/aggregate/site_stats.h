@@ -56,7 +56,9 @@ struct TouchKey {
 };
 
 struct TouchCount {
-  double pages = 0;  // estimated: one fault stands for the period, and for its share of lost ones
+  // Estimated: one fault stands for the period, and for its share of lost ones; a huge page counts as
+  // the small ones that it is made of.
+  double pages = 0;
   uint64_t faults = 0;  // seen
   uint64_t positions = 0;
 };

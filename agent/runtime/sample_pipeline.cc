@@ -83,6 +83,7 @@ void SamplePipeline::ResolveOne(const PendingSample& pending) {
   sample.scale = pending.scale;
   if (pending.is_fault) {
     sample.access = {Evidence::kExact, pending.raw.ip, pending.raw.address, 0, false, false};
+    sample.page_bytes = pending.raw.page_bytes;
   } else if (pending.hardware) {
     TakeHardware(pending, sample);
   } else {

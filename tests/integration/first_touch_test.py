@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 """Who touched a page first: every page, also those touched as a thread's first action."""
+import pathlib
+
 import harness
 from harness import case
 
@@ -37,9 +39,9 @@ def one_page_each_of_many_threads(folder):
     check(folder, 64, 1)
 
 
-def touched_pages(folder, name, function, options):
+def touched_pages(folder, name, function, options, variables=None):
     folder.mkdir()
-    result = harness.run_measured([harness.BUILD / 'examples' / name], folder, options)
+    result = harness.run_measured([harness.BUILD / 'examples' / name], folder, options, variables=variables)
     assert result.status == 0, result.stderr.decode()
     sites = harness.sites_of(result.only_profile(), function)
     touches = [touch for site in sites for touch in site['first_touch']]
@@ -64,6 +66,21 @@ def estimate_of_one_large_block(folder):
 def estimate_of_many_small_blocks(folder):
     """glibc and the agent's own index touch pages in turn: a period that fits the pattern sees one kind."""
     estimate(folder, 'linked_list', 'MakeNode')
+
+
+@case(serial=True)
+def huge_pages_count_as_what_they_hold(folder):
+    """One fault brings 512 pages, where the kernel says so (Linux 5.11)."""
+    state = pathlib.Path('/sys/kernel/mm/transparent_hugepage/enabled')
+    if not state.exists() or '[never]' in state.read_text():
+        harness.skip('no transparent huge pages')
+    small, _ = touched_pages(folder / 'small', 'one_thread_first_touch', 'AllocateField', {'fault_period': 1, 'ring_pages': 512})
+    pages, faults = touched_pages(folder / 'huge', 'one_thread_first_touch', 'AllocateField', {'fault_period': 1},
+                                  {'GLIBC_TUNABLES': 'glibc.malloc.hugetlb=1'})
+    print(f'{pages} pages from {faults} faults, {small} from small ones')
+    if faults > small / 4:
+        harness.skip('malloc gets no huge pages here')
+    assert abs(pages - small) < 0.02 * small, (pages, small)
 
 
 if __name__ == '__main__':

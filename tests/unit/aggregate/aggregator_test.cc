@@ -146,6 +146,44 @@ TEST(Aggregator, FirstTouchCountsAPageOnce) {
   EXPECT_EQ(aggregator.FindSite(kSite)->samples, 0u);
 }
 
+TEST(Aggregator, AHugePageIsTouchedAsAWholeAndOnce) {
+  Aggregator aggregator(10);
+  constexpr uint64_t kHuge = uint64_t{2} << 20;
+  ResolvedSample fault = Sample(0x400000, 4 * kHuge + 0x5000);
+  fault.attribution = {kSite, {}, 4 * kHuge - 0x800, 8 * kHuge};
+  fault.page_bytes = kHuge;
+  fault.scale = 3;
+  aggregator.AddFault(fault);
+  const TouchCount& touch = aggregator.FindSite(kSite)->first_touch.at({1, NodeId{0}, 0x400000});
+  EXPECT_EQ(touch.faults, 1u);
+  EXPECT_DOUBLE_EQ(touch.pages, 3 * 512);
+  EXPECT_EQ(touch.positions, 0x1ffu);  // an eighth and the bytes of the next 64th
+  fault.access.address += 0x70000;     // NUMA balancing
+  aggregator.AddFault(fault);
+  fault.page_bytes = 0;
+  aggregator.AddFault(fault);
+  EXPECT_EQ(touch.faults, 1u);
+  fault.access.address += kHuge;
+  aggregator.AddFault(fault);
+  EXPECT_DOUBLE_EQ(touch.pages, 3 * 513);
+}
+
+TEST(Aggregator, OfAHugePageOnlyTheBlocksPartCounts) {
+  Aggregator aggregator(10);
+  constexpr uint64_t kHuge = uint64_t{2} << 20;
+  ResolvedSample fault = Sample(0x400000, 4 * kHuge + 0x5000);
+  fault.page_bytes = kHuge;
+  fault.attribution = {kSite, {}, 4 * kHuge + 0x4ff0, 0x3000};
+  aggregator.AddFault(fault);
+  const TouchCount& touch = aggregator.FindSite(kSite)->first_touch.at({1, NodeId{0}, 0x400000});
+  EXPECT_DOUBLE_EQ(touch.pages, 4);
+  EXPECT_EQ(touch.positions, 0u);  // the block is small
+  fault.attribution.size_bytes = 0x10;
+  fault.access.address += kHuge;
+  aggregator.AddFault(fault);  // attributed to what lies elsewhere: at least its own page
+  EXPECT_DOUBLE_EQ(touch.pages, 5);
+}
+
 TEST(Aggregator, PageGivenBackIsTouchedFirstAgain) {
   Aggregator aggregator(10);
   aggregator.AddFault(Sample(0x400000, 0x10000));

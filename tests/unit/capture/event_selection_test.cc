@@ -122,6 +122,9 @@ TEST(EventSelection, FaultEventsHaveTheAddressAndNeverThePeriod) {
       EXPECT_EQ(attempt.attr.sample_type & PERF_SAMPLE_PERIOD, 0u);
       EXPECT_EQ(attempt.attr.sample_period, 16u);
     }
+    EXPECT_NE(ladder->at(0).attr.sample_type & PERF_SAMPLE_DATA_PAGE_SIZE, 0u);
+    EXPECT_EQ(ladder->at(1).attr.config, ladder->at(0).attr.config);
+    EXPECT_EQ(ladder->at(1).attr.sample_type & PERF_SAMPLE_DATA_PAGE_SIZE, 0u);
   }
 }
 

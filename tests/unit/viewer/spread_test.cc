@@ -13,6 +13,7 @@
 #include "tests/unit/viewer/simulated_run.h"
 #include "viewer/change_text.h"
 #include "viewer/diff.h"
+#include "viewer/nodes.h"
 #include "viewer/shared_use.h"
 
 namespace memagent::viewer {
@@ -324,38 +325,63 @@ TEST(SharedUse, NodesOfFewSamplesAreNoUsers) {
   EXPECT_NEAR(use.RemoteWhenSpread(), 1 - 0.96 / 2, 1e-9);
 }
 
+TEST(SharedUse, NodesWithoutMemoryAreNoUsers) {
+  View view;
+  v1::Machine& machine = *view.profile.header.mutable_machine();
+  for (const uint32_t id : {0u, 1u, 2u}) {
+    v1::Node& node = *machine.add_nodes();
+    node.set_id(id);
+    node.set_cpu_list("1");
+    if (id != 1) node.set_memory_total_bytes(uint64_t{1} << 30);
+  }
+  view.nodes = NodesOf(machine);
+  EXPECT_EQ(UsersOf(view, {{0, 10}, {1, 10}, {2, 10}}), (std::vector<int32_t>{0, 2}));
+}
+
 TEST(SharedUse, ConcentratedIsAboveTheEvenShare) {
   EXPECT_DOUBLE_EQ(ConcentratedShare(2), 0.75);
   EXPECT_DOUBLE_EQ(ConcentratedShare(4), 0.375);
   EXPECT_DOUBLE_EQ(ConcentratedShare(1), 0.99);
 }
 
-TEST(SharedUse, DistanceIsThePartThatMoved) {
-  const NodeSamples before = {{0, 70}, {1, 30}};
-  EXPECT_NEAR(Distance(before, {{0, 400}, {2, 600}}), 0.6, 1e-9);
-  EXPECT_NEAR(Distance(before, before), 0, 1e-9);
+TEST(ExplainedByUse, IsTheChangeOfTheBusiestUser) {
+  SharedUse before;
+  before.by_node = {{0, 70}, {1, 30}};
+  SharedUse after;
+  after.by_node = {{0, 500}, {2, 500}};
+  EXPECT_NEAR(ExplainedByUse(before, after), 0.2, 1e-9);
+  EXPECT_NEAR(ExplainedByUse(before, before), 0, 1e-9);
 }
 
-// Thread 2 touched half of the pages, on the other node after; thread 3 none before.
-TEST(SharedUse, TouchesOfThreadsOnOtherNodesMoved) {
-  View before;
-  View after;
-  for (View* view : {&before, &after}) {
+// Of threads 1 to 3, which both runs have.
+double Explained(std::vector<FirstTouch> before, std::vector<FirstTouch> after) {
+  View views[2];
+  for (View& view : views) {
     for (uint32_t id = 1; id <= 3; ++id) {
       ThreadView thread;
       thread.id = id;
-      view->threads.push_back(thread);
+      view.threads.push_back(thread);
     }
   }
   SiteView b;
-  b.first_touch = {Touch(1, 0), Touch(2, 0)};
+  b.first_touch = std::move(before);
   SiteView a;
-  a.first_touch = {Touch(1, 0), Touch(2, 1)};
-  const ThreadPairs pairs(before, after);
-  EXPECT_NEAR(MovedTouches(pairs, b, a), 0.5, 1e-9);
-  EXPECT_NEAR(MovedTouches(pairs, b, b), 0, 1e-9);
-  a.first_touch = {Touch(1, 0), Touch(3, 1)};  // that is the program's
-  EXPECT_NEAR(MovedTouches(pairs, b, a), 0, 1e-9);
+  a.first_touch = std::move(after);
+  return ExplainedByTouch(ThreadPairs(views[0], views[1]), b, a);
+}
+
+TEST(ExplainedByTouch, IsWhatMovedThreadsTookWithThem) {
+  EXPECT_NEAR(Explained({Touch(1, 0), Touch(2, 0)}, {Touch(1, 0), Touch(2, 1)}), 0.5, 1e-9);
+  EXPECT_NEAR(Explained({Touch(1, 0), Touch(2, 0)}, {Touch(1, 0), Touch(2, 0)}), 0, 1e-9);
+}
+
+TEST(ExplainedByTouch, AllOfItOnAnotherNodeIsAsConcentrated) {
+  EXPECT_NEAR(Explained({Touch(1, 0)}, {Touch(1, 1)}), 0, 1e-9);
+}
+
+TEST(ExplainedByTouch, OtherThreadsAreTheProgramsChange) {
+  EXPECT_NEAR(Explained({Touch(1, 0)}, {Touch(1, 0), Touch(2, 1), Touch(3, 1)}), 0, 1e-9);
+  EXPECT_NEAR(Explained({}, {Touch(1, 0), Touch(2, 1)}), 0, 1e-9);
 }
 
 TEST(WithSpread, LiftsOnlyWhatTheRemoteShareDoesNotJudge) {
