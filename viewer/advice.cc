@@ -143,7 +143,7 @@ class Adviser {
     if (!IsMuch(CauseKind::kThreadMoved)) return;
     const Prediction after = Without(site_, SamplesOf(result_.causes, CauseKind::kThreadMoved));
     if (!Helps(after)) return;
-    Predict(AdviceKind::kPinThreads, "they touched its pages on one node and use them from another",
+    Predict(AdviceKind::kPinThreads, "they change their nodes, and its pages stay where they are",
             after);
   }
 
@@ -173,6 +173,7 @@ class Adviser {
       case PatternKind::kOneOwner:
         return AdviseBinding(result_.pattern.why);
       case PatternKind::kOwnerOfEachBlock:
+        if (IsMuch(CauseKind::kThreadMoved)) return;  // its user touches it, and goes elsewhere
         return AdviseTouch(AdviceKind::kTouchByUser, BlockMixing());
       case PatternKind::kBlocked:
         AdviseBlocks();

@@ -9,6 +9,7 @@
 
 #include "viewer/placement_calls.h"
 #include "viewer/site_use.h"
+#include "viewer/wandering.h"
 
 namespace memagent::viewer {
 namespace {
@@ -61,6 +62,7 @@ class Finder {
     }
     for (const auto& [home, uses] : remote) Divide(home, uses);
     TakeHugePages();
+    TakeWandering();
     return Rounded();
   }
 
@@ -115,9 +117,7 @@ class Finder {
     if (sum <= 0) return Add(CauseKind::kUnknown, home, remote);
     const double each = remote / sum;
     Add(CauseKind::kPolicy, home, each * parts.policy);
-    if (parts.excess > 0) {
-      Add(ExcessCause(home, parts.excess), home, each * parts.excess);
-    }
+    if (parts.excess > 0) AddExcess(home, parts.excess, each);
     Add(CauseKind::kUnknown, home, each * parts.unknown);
     for (const Use* use : uses) {
       const double touched = static_cast<double>(use->samples) * parts.touch / sum;
@@ -128,9 +128,23 @@ class Finder {
   }
 
   // Pages lie here that neither a touch nor a policy put here.
-  CauseKind ExcessCause(int32_t home, double excess) {
-    if (!was_moved_) was_moved_ = site_.pages_moved > 0 || !MovingCalls(view_, site_).empty();
-    if (*was_moved_) return CauseKind::kPageMoved;
+  void AddExcess(int32_t home, double excess, double samples_each) {
+    if (!was_moved_) was_moved_ = !MovingCalls(view_, site_).empty();
+    const double moved = *was_moved_ ? excess : std::min(excess, MostPagesMoved());
+    Add(CauseKind::kPageMoved, home, samples_each * moved);
+    if (excess > moved) Add(ExcessCause(home, excess), home, samples_each * (excess - moved));
+  }
+
+  // A page is seen to change its node by two samples in it. Of the pages that have two, so many
+  // did, and no more than as many again. 1 when it is not known how many have.
+  double MostPagesMoved() const {
+    if (site_.pages_moved == 0) return 0;
+    if (in_page_ == nullptr) return 1;
+    const uint64_t sampled_twice = std::min(in_page_->pairs(), SumOf(pages_));
+    return std::min(1.0, 2 * Share(site_.pages_moved, sampled_twice));
+  }
+
+  CauseKind ExcessCause(int32_t home, double excess) const {
     if (WasGivenElsewhere(view_, home, excess * all_touched_)) return CauseKind::kNodeFull;
     return view_.profile.numa_pages_migrated > 0 ? CauseKind::kPageMoved : CauseKind::kUnknown;
   }
@@ -157,11 +171,22 @@ class Finder {
     return std::clamp(alone * std::max(share, reach) + (1 - alone) * share, 0.0, 1.0);
   }
 
+  // By the pairs in 2 MiB, or by all samples in parts of the block that are no larger: these don't
+  // look less mixed where threads run by turns, on a crowded machine.
+  std::optional<Mixing> MixingInHugeUnit() const {
+    const auto by_pairs = MixingIn(site_, use_, kHugeUnit);
+    const bool parts_are_small =
+        site_.allocations == 1 && site_.bytes_allocated / kStripParts <= kHugeUnit;
+    const auto by_parts = MixingInStrip(StripOf(site_), use_, site_.design_effect);
+    if (!by_pairs || !by_parts || !parts_are_small) return by_pairs;
+    return by_parts->Apart() > by_pairs->Apart() ? by_parts : by_pairs;
+  }
+
   // Accesses that stay remote whoever touches first, since the page is larger than the parts that
   // nodes use: by how much two accesses in 2 MiB are more often from two nodes than in 4 KiB.
   void TakeHugePages() {
     const auto small = MixingIn(site_, use_, kPageUnit);
-    const auto huge = MixingIn(site_, use_, kHugeUnit);
+    const auto huge = MixingInHugeUnit();
     if (!small || !huge || small->interval.high >= huge->interval.low) return;
     const double share = (huge->Apart() - small->Apart()) * HugeShare(site_).value_or(0);
     double touched = 0;
@@ -173,6 +198,30 @@ class Finder {
     for (const CauseKind kind : {CauseKind::kTouchedElsewhere, CauseKind::kThreadMoved}) {
       for (auto& [home, samples] : by_home_[IndexOf(kind)]) {
         Add(CauseKind::kHugePage, home, samples * taken);
+        samples *= 1 - taken;
+      }
+    }
+  }
+
+  // What is remote wherever the pages lie, since their threads wander: taken from the other causes
+  // but those that a thread's place has nothing to do with.
+  void TakeWandering() {
+    constexpr std::array<CauseKind, 3> kOthers = {CauseKind::kTouchedElsewhere,
+                                                  CauseKind::kPageMoved, CauseKind::kUnknown};
+    const auto sum = [this](CauseKind kind) {
+      double samples = 0;
+      for (const auto& [home, some] : by_home_[IndexOf(kind)]) samples += some;
+      return samples;
+    };
+    const double missing =
+        static_cast<double>(WanderingOf(site_).samples) - sum(CauseKind::kThreadMoved);
+    double others = 0;
+    for (const CauseKind kind : kOthers) others += sum(kind);
+    if (missing <= 0 || others <= 0) return;
+    const double taken = std::min(1.0, missing / others);
+    for (const CauseKind kind : kOthers) {
+      for (auto& [home, samples] : by_home_[IndexOf(kind)]) {
+        Add(CauseKind::kThreadMoved, home, samples * taken);
         samples *= 1 - taken;
       }
     }

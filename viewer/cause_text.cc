@@ -7,6 +7,7 @@
 #include "viewer/placement_calls.h"
 #include "viewer/site_use.h"
 #include "viewer/text.h"
+#include "viewer/wandering.h"
 #include "viewer/wording.h"
 
 namespace memagent::viewer {
@@ -73,15 +74,28 @@ class Evidence {
       if (touchers.count(use.thread) == 0) continue;
       if (most == nullptr || use.samples > most->samples) most = &use;
     }
-    if (most == nullptr) return "";
+    if (most == nullptr) return Wanders();
     std::string text =
         Concat(ThreadText(view_, most->thread, terminal_), " touched it on ",
                NodeText(most->memory_node), " and uses it from ", NodeText(most->cpu_node));
-    const ThreadView* thread = view_.FindThread(most->thread);
+    return Concat(text, ChangesText(most->thread));
+  }
+
+  // Who touched it first does not matter then, nor is it always known.
+  std::string Wanders() const {
+    const Wandering wandering = WanderingOf(site_);
+    if (wandering.samples == 0) return "";
+    return Concat("each thread has its own, and ", ThreadText(view_, wandering.thread, terminal_),
+                  " ran on ", Plural(wandering.nodes, "node"), ChangesText(wandering.thread));
+  }
+
+  std::string ChangesText(uint32_t id) const {
+    std::string text;
+    const ThreadView* thread = view_.FindThread(id);
     if (thread != nullptr && thread->node_changes > 0) {
-      Append(text, "; it changed its node ", Plural(thread->node_changes, "time"));
+      text = Concat("; it changed its node ", Plural(thread->node_changes, "time"));
     }
-    return text + CallsText(AffinityCalls(view_, most->thread));
+    return text + CallsText(AffinityCalls(view_, id));
   }
 
   // "; sched_setaffinity called 2 times"

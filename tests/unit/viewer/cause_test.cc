@@ -64,6 +64,37 @@ TEST(Cause, ThreadThatTouchedItMoved) {
             "time; sched_setaffinity called 1 time");
 }
 
+// As xz's threads, which the kernel moves about: each is away from its own memory most of the time.
+TEST(Cause, ThreadsThatWanderAreAwayWhereverTheirMemoryLies) {
+  PlacedSite site(4);
+  site.Blocks(4, 0, 4096).Pairs(0, 1000, 930, 1000).Pages(0, 4);
+  for (int thread = 0; thread < 4; ++thread) {
+    for (int node = 0; node < 4; ++node) site.Use(thread, node, 0, 100);
+  }
+  site.builder().ThreadTotal(1).set_node_changes(107);
+  const Found found = FindIn(site);
+  EXPECT_EQ(found.ShareOf(CauseKind::kThreadMoved), 1);
+  EXPECT_EQ(found.Evidence(CauseKind::kThreadMoved),
+            "each thread has its own, and worker-0 (4711) ran on 4 nodes; it changed its node 107 "
+            "times");
+}
+
+TEST(Cause, MemoryOfSeveralThreadsIsNotWanderedFrom) {
+  PlacedSite site(4);
+  site.Blocks(4, 0, 4096).Pairs(0, 1000, 930, 850).Pages(0, 4);
+  for (int node = 0; node < 4; ++node) site.Use(1, node, 0, 100);
+  EXPECT_EQ(FindIn(site).ShareOf(CauseKind::kUnknown), 1);
+}
+
+TEST(Cause, FewPagesThatMovedDoNotExplainMany) {
+  PlacedSite site;
+  site.Use(1, 1, 0, 1000).Touch(1, 1, 1000).Pages(0, 500).Pages(1, 500);
+  site.Pairs(4096, 5000, 5000).total().set_pages_moved(100);
+  const Found found = FindIn(site);
+  EXPECT_NEAR(found.ShareOf(CauseKind::kPageMoved), 0.4, 0.01);
+  EXPECT_NEAR(found.ShareOf(CauseKind::kUnknown), 0.6, 0.01);
+}
+
 TEST(Cause, PositionsTellWhichTouchesAThreadUses) {
   constexpr uint64_t kFirstHalf = 0xffffffff;
   PlacedSite site;
