@@ -25,7 +25,7 @@ constexpr double kLittleOfAll = 0.005;
 constexpr double kMuchOfRemote = 0.3;
 // Interleaving spreads the load on memory controllers; this much more remote access it may cost.
 constexpr double kSpreadCost = 0.2;
-// Of the page faults: then one node filled all of it.
+// Of the pages touched first: then one node filled all of it.
 constexpr double kFilledByOne = 0.9;
 // Of the sampled pages: so many huge ones make 2 MiB the unit that is touched at once.
 constexpr double kMostlyHuge = 0.5;
@@ -161,9 +161,9 @@ class Adviser {
   }
 
   bool IsFilledByOneNode() const {
-    NodeSamples faults;
-    for (const FirstTouch& touch : site_.first_touch) faults[touch.cpu_node] += touch.faults;
-    return Share(MostOf(faults).second, SumOf(faults)) >= kFilledByOne;
+    NodeSamples pages;
+    for (const FirstTouch& touch : site_.first_touch) pages[touch.cpu_node] += touch.pages;
+    return Share(MostOf(pages).second, SumOf(pages)) >= kFilledByOne;
   }
 
   // --- patterns ---

@@ -40,7 +40,7 @@ class Finder {
       if (touch.cpu_node < 0) continue;
       auto& there = touches_[touch.cpu_node];
       if (there.size() < kMostTouches) there.push_back(&touch);
-      faults_[touch.cpu_node] += touch.faults;
+      touched_[touch.cpu_node] += static_cast<double>(touch.pages);
       all_faults_ += touch.faults;
       all_touched_ += static_cast<double>(touch.pages);
     }
@@ -98,11 +98,14 @@ class Finder {
       parts.unknown = std::max(0.0, share.high - policy.forced_here) * left;
       return parts;
     }
-    const auto found = faults_.find(home);
-    const uint64_t touched = found == faults_.end() ? 0 : found->second;
-    parts.touch = left * Share(touched, all_faults_);
+    const auto found = touched_.find(home);
+    const double touched =
+        found == touched_.end() ? 0 : found->second / std::max(1.0, all_touched_);
+    const uint64_t faults = RoundedSamples(touched * static_cast<double>(all_faults_));
+    parts.touch = left * touched;
     const double explained =
-        policy.forced_here + left * WilsonInterval(touched, all_faults_).high + kSlack;
+        policy.forced_here +
+        left * WilsonInterval(std::min(faults, all_faults_), all_faults_).high + kSlack;
     if (share.low > explained) {
       parts.excess = Share(there, SumOf(pages_)) - policy.forced_here - parts.touch;
     }
@@ -275,7 +278,7 @@ class Finder {
   const SiteUse use_;
   const memagent::v1::Sharing* in_page_;
   std::map<int32_t, std::vector<const FirstTouch*>> touches_;
-  NodeSamples faults_;  // by the node of the thread that touched
+  std::map<int32_t, double> touched_;  // pages, by the node of the thread that touched them
   uint64_t all_faults_ = 0;
   double all_touched_ = 0;  // pages
   NodeSamples pages_;       // by the node that they lie on

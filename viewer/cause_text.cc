@@ -161,7 +161,7 @@ class Evidence {
     if (!small || !huge) return "";
     return Concat("two accesses in one 2 MiB come from two nodes in ", Percent(huge->Apart()),
                   ", in one 4 KiB in ", Percent(small->Apart()), "; ",
-                  Percent(HugeShare(site_).value_or(0)), " of its sampled pages are huge");
+                  Percent(HugeShare(site_).value_or(0)), " of its pages are huge");
   }
 
   std::string Unknown() const {

@@ -61,10 +61,10 @@ class Classifier {
     NodeSamples pages;
     std::map<uint32_t, uint64_t> touchers;
     for (const FirstTouch& touch : site_.first_touch) {
-      pages[touch.cpu_node] += touch.faults;
-      touchers[touch.thread] += touch.faults;
+      pages[touch.cpu_node] += touch.pages;
+      touchers[touch.thread] += touch.pages;
     }
-    const auto [node, faults] = MostOf(pages);
+    const auto [node, most_pages] = MostOf(pages);
     const uint64_t all = SumOf(pages);
     uint64_t theirs = 0;
     for (const auto& [thread, samples] : use_.by_thread) {
@@ -72,7 +72,7 @@ class Classifier {
       const bool much = toucher != touchers.end() && Share(toucher->second, all) >= kOneOfMany;
       if (much) theirs += samples;
     }
-    const bool most = node >= 0 && faults > 0 && IsMost(faults, all, kProducerShare);
+    const bool most = node >= 0 && most_pages > 0 && IsMost(most_pages, all, kProducerShare);
     return most && Share(theirs, use_.located) < kConsumerShare ? node : -1;
   }
 
@@ -179,14 +179,14 @@ class Classifier {
   // Those by threads that touched it first, where nearly all of it was touched on one node. Where
   // threads of several nodes did, their stores may be of then or of later.
   uint64_t StoresOfFillers() const {
-    NodeSamples faults;
+    NodeSamples pages;
     std::map<uint32_t, uint64_t> touchers;
     for (const FirstTouch& touch : site_.first_touch) {
-      faults[touch.cpu_node] += touch.faults;
-      touchers[touch.thread] += touch.faults;
+      pages[touch.cpu_node] += touch.pages;
+      touchers[touch.thread] += touch.pages;
     }
-    const uint64_t all = SumOf(faults);
-    const auto [node, most] = MostOf(faults);
+    const uint64_t all = SumOf(pages);
+    const auto [node, most] = MostOf(pages);
     if (node < 0 || !IsMost(most, all, kProducerShare)) return 0;
     uint64_t stores = 0;
     for (const Use& use : site_.uses) {

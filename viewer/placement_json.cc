@@ -117,6 +117,8 @@ void AddPlacementJson(Json& json, const View& view, const SiteView& site) {
   json["pages"]["moved"] = site.pages_moved;
   json["pages"]["huge"] = site.huge_pages;
   json["pages"]["huge_asked"] = site.huge_pages_asked;
+  json["pages"]["touched_huge"] = site.touched_pages_huge;
+  json["pages"]["touched_told"] = site.touched_pages_told;
   AddDiagnosisJson(json, view, site, Diagnose(view, site));
 }
 

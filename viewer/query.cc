@@ -239,11 +239,13 @@ class SiteBuilder {
   }
 
   void FillPages(const memagent::v1::SiteTotal& total, SiteView& site) const {
+    constexpr uint64_t kMostPages = uint64_t{1} << 40;  // of a damaged file; 4 PiB of small ones
     for (const auto& touch : total.first_touch()) {
       const CodeLine& where = symbolizer_.Resolve(touch.frame()).front();
       if (!budget_.TakeLine(where)) break;
-      site.first_touch.push_back({touch.thread(), touch.cpu_node(), where, touch.pages(),
-                                  touch.faults(), touch.positions()});
+      site.first_touch.push_back({touch.thread(), touch.cpu_node(), where,
+                                  std::min(touch.pages(), kMostPages), touch.faults(),
+                                  touch.positions()});
     }
     std::stable_sort(site.first_touch.begin(), site.first_touch.end(),
                      [](const FirstTouch& a, const FirstTouch& b) { return a.pages > b.pages; });
@@ -254,6 +256,8 @@ class SiteBuilder {
     site.pages_moved = total.pages_moved();
     site.huge_pages = std::min(total.huge_pages(), total.huge_pages_asked());
     site.huge_pages_asked = total.huge_pages_asked();
+    site.touched_pages_huge = std::min(total.touched_pages_huge(), total.touched_pages_told());
+    site.touched_pages_told = total.touched_pages_told();
   }
 
   // Which parts were used by whom, together or alone, and under which policy.

@@ -103,8 +103,9 @@ std::optional<double> HugeShare(const SiteView& site) {
     told += kind.samples;
     if (kind.page_bytes >= kHugeUnit) huge += kind.samples;
   }
-  if (told < kWeakSamples) return std::nullopt;
-  return std::min(1.0, Share(huge, told));
+  if (told >= kWeakSamples) return std::min(1.0, Share(huge, told));
+  if (site.touched_pages_told < kWeakSamples) return std::nullopt;
+  return Share(site.touched_pages_huge, site.touched_pages_told);
 }
 
 // Of n samples in a part, n/2 pairs are independent; the share is that of all pairs.

@@ -71,7 +71,8 @@ std::optional<Mixing> MixingIn(const SiteView& site, const SiteUse& use, uint64_
 std::optional<Mixing> MixingInStrip(const Strip& strip, const SiteUse& use, double design_effect);
 
 // Share of the sampled pages that are huge; where the kernel does not tell (before Linux 6.7), of
-// the samples whose translation is told. nullopt: neither is known.
+// the samples whose translation is told; else of the pages that page faults brought. nullopt: none of
+// these is known.
 std::optional<double> HugeShare(const SiteView& site);
 
 // A number of samples computed as a real number, rounded; in range for whatever value.

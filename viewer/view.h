@@ -168,6 +168,8 @@ struct SiteView {
   std::vector<memagent::v1::PolicyCount> policies;
   uint64_t huge_pages = 0;  // of the sampled pages that were asked for it
   uint64_t huge_pages_asked = 0;
+  uint64_t touched_pages_huge = 0;  // when they were touched first, of `touched_pages_told`
+  uint64_t touched_pages_told = 0;
   AccessView access;  // what hardware told
 
   double design_effect = 1;  // of its samples: the view's

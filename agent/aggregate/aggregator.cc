@@ -36,6 +36,7 @@ bool HasAddress(const decode::Access& access) {
 }
 
 constexpr uint64_t kSmallPage = 4096;  // of PageSet
+constexpr uint64_t kHugePage = uint64_t{1} << 21;
 constexpr uint64_t kLargestPage = uint64_t{1} << 30;
 
 struct PageSpan {
@@ -178,7 +179,12 @@ void Aggregator::AddFault(const ResolvedSample& fault) {
   const TouchKey other = {fault.thread, fault.cpu_node, 0};
   TouchCount& touch = Bounded(site.first_touch, key, other, kMaxFirstTouch);
   ++touch.faults;
-  touch.pages += fault.scale * PagesOfBlock(fault.attribution, span, fresh);
+  const double pages = fault.scale * PagesOfBlock(fault.attribution, span, fresh);
+  touch.pages += pages;
+  if (fault.page_bytes != 0) {
+    site.touched_pages_told += pages;
+    if (fault.page_bytes >= kHugePage) site.touched_pages_huge += pages;
+  }
   touch.positions |= PositionBits(fault.attribution, span.start, span.end);
   Offer(site.fresh_touches,
         {fault.attribution.site, fault.access.address, true, fault.thread, fault.time});

@@ -86,6 +86,9 @@ struct SiteStats {
   base::OrderedMap<PolicyKey, uint64_t> policies;
   uint64_t huge_pages = 0;
   uint64_t huge_pages_asked = 0;
+  // Of page faults of which the kernel told the size; estimated as TouchCount::pages.
+  double touched_pages_told = 0;
+  double touched_pages_huge = 0;
   uint64_t touched_policies = 0;  // of these: pages just touched first
   uint32_t fresh_touches = 0;     // pages offered to be asked about
   uint32_t fresh_accesses = 0;

@@ -143,6 +143,8 @@ void EncodePages(MessageWriter& out, const SiteTotalData& total) {
   PutUint(out, F::kPagesMoved, total.pages_moved);
   PutUint(out, F::kHugePages, total.huge_pages);
   PutUint(out, F::kHugePagesAsked, total.huge_pages_asked);
+  PutUint(out, F::kTouchedPagesTold, total.touched_pages_told);
+  PutUint(out, F::kTouchedPagesHuge, total.touched_pages_huge);
   for (const PolicyData& policy : total.policies) {
     MessageWriter message(out, F::kPolicy);
     EncodePolicy(message, policy);

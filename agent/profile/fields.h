@@ -220,6 +220,8 @@ struct SiteTotal {
     kHugePages,
     kHugePagesAsked,
     kStripSamplesLeftOut,
+    kTouchedPagesTold,
+    kTouchedPagesHuge,
   };
 };
 struct CodeFate {

@@ -232,6 +232,8 @@ struct SiteTotalData {
   uint64_t huge_pages = 0;
   uint64_t huge_pages_asked = 0;
   uint64_t strip_samples_left_out = 0;
+  uint64_t touched_pages_told = 0;
+  uint64_t touched_pages_huge = 0;
 };
 
 // What was left out by order, to make the profile cheaper.

@@ -57,6 +57,8 @@ void SiteRecord::FillPlaces(const aggregate::SiteStats& stats, profile::SiteTota
   total.pages_moved = stats.pages_moved;
   total.huge_pages = stats.huge_pages;
   total.huge_pages_asked = stats.huge_pages_asked;
+  total.touched_pages_told = static_cast<uint64_t>(stats.touched_pages_told);
+  total.touched_pages_huge = static_cast<uint64_t>(stats.touched_pages_huge);
 }
 
 }  // namespace memagent::runtime

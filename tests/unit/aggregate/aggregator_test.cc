@@ -157,6 +157,7 @@ TEST(Aggregator, AHugePageIsTouchedAsAWholeAndOnce) {
   const TouchCount& touch = aggregator.FindSite(kSite)->first_touch.at({1, NodeId{0}, 0x400000});
   EXPECT_EQ(touch.faults, 1u);
   EXPECT_DOUBLE_EQ(touch.pages, 3 * 512);
+  EXPECT_DOUBLE_EQ(aggregator.FindSite(kSite)->touched_pages_huge, 3 * 512);
   EXPECT_EQ(touch.positions, 0x1ffu);  // an eighth and the bytes of the next 64th
   fault.access.address += 0x70000;     // NUMA balancing
   aggregator.AddFault(fault);
@@ -166,6 +167,7 @@ TEST(Aggregator, AHugePageIsTouchedAsAWholeAndOnce) {
   fault.access.address += kHuge;
   aggregator.AddFault(fault);
   EXPECT_DOUBLE_EQ(touch.pages, 3 * 513);
+  EXPECT_DOUBLE_EQ(aggregator.FindSite(kSite)->touched_pages_told, 3 * 512);
 }
 
 TEST(Aggregator, OfAHugePageOnlyTheBlocksPartCounts) {

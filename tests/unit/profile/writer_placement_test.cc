@@ -31,6 +31,8 @@ TEST_F(WriterPlacement, SitesKeepPlacesSharingAndPolicies) {
   total.huge_pages = 1;
   total.huge_pages_asked = 11;
   total.strip_samples_left_out = 12;
+  total.touched_pages_told = 14;
+  total.touched_pages_huge = 13;
   writer_.BeginTotals(50, true);
   ASSERT_TRUE(writer_.AddSiteTotal(total));
   ASSERT_TRUE(writer_.EndTotals(AccountingData{}, OwnCostData{}));
@@ -48,7 +50,8 @@ TEST_F(WriterPlacement, SitesKeepPlacesSharingAndPolicies) {
       "sharing { pairs: 10 same_thread: 6 same_node: 7 other_node_written: 3 } pages_moved: 4 "
       "policy { mode: \"default\" pages: 7 } "
       "policy { mode: \"bind\" node: 0 node: 65 of_thread: true pages: 2 } "
-      "huge_pages: 1 huge_pages_asked: 11 strip_samples_left_out: 12");
+      "huge_pages: 1 huge_pages_asked: 11 strip_samples_left_out: 12 "
+      "touched_pages_told: 14 touched_pages_huge: 13");
 }
 
 TEST_F(WriterPlacement, ThreadsKeepHowOftenTheyChangedNodes) {

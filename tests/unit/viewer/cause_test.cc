@@ -219,7 +219,7 @@ TEST(Cause, HugePageOfTwoNodes) {
   site.total().set_huge_pages_asked(500);
   const Found found = FindIn(site);
   EXPECT_EQ(found.ShareOf(CauseKind::kHugePage), 1);
-  EXPECT_THAT(found.Evidence(CauseKind::kHugePage), HasSubstr("100.0 % of its sampled pages are"));
+  EXPECT_THAT(found.Evidence(CauseKind::kHugePage), HasSubstr("100.0 % of its pages are huge"));
 }
 
 TEST(Cause, HugePageOfOneNodeIsNoCause) {
