@@ -23,6 +23,8 @@ constexpr double kLittleRemote = 0.05;
 constexpr double kLittleOfAll = 0.005;
 // Of the remote samples: a cause that surely makes so many is acted on.
 constexpr double kMuchOfRemote = 0.3;
+// Interleaving what one thread filled makes some more of it remote: the filling was near.
+constexpr double kStillWorthTrying = 0.05;
 // Interleaving spreads the load on memory controllers; this much more remote access it may cost.
 constexpr double kSpreadCost = 0.2;
 // Of the pages touched first: then one node filled all of it.
@@ -295,7 +297,8 @@ class Adviser {
 
   // What may leave more accesses remote than there are now is for people to decide.
   void FinishRule(Advice& advice) const {
-    const bool worse = advice.after && advice.after->interval.low > result_.now.interval.high;
+    const double most = result_.now.interval.high + kStillWorthTrying;
+    const bool worse = advice.after && advice.after->interval.low > most;
     if (!worse) advice.rule = PlacementOf(view_, site_, advice);
   }
 

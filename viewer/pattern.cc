@@ -118,7 +118,9 @@ class Classifier {
                             " of the accesses")};
     }
     const auto in_block = MixingIn(site_, use_, kBlockUnit);
-    if (site_.allocations > 1 && in_block && in_block->IsOwn()) {
+    // Of stacks and thread-local memory each thread has one; there are no allocations to count.
+    const bool several = site_.allocations > 1 || site_.kind == "stack" || site_.kind == "tls";
+    if (several && in_block && in_block->IsOwn()) {
       return Pattern{PatternKind::kOwnerOfEachBlock, -1, PairsText("block", *in_block)};
     }
     return std::nullopt;
@@ -203,6 +205,8 @@ class Classifier {
     if (in_page->pairs < kWeakSamples) {
       return Concat("only ", Plural(in_page->pairs, "pair"), " of samples met in one page");
     }
+    if (in_page->IsOwn())
+      return Concat(PairsText("page", *in_page), ", and nothing tells of larger parts");
     return Concat(PairsText("page", *in_page), ": neither apart nor shared");
   }
 

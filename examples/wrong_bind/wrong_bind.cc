@@ -1,7 +1,8 @@
 // Memory is bound to another node than the one whose threads use it: a policy that was right on
 // another machine, or for another number of threads.
 //
-//   wrong_bind [SECONDS]    how long it is used (default 3)
+//   wrong_bind [SECONDS [NODE]]    how long it is used (default 3), where it is bound to (default the
+//                                  last node with CPUs)
 #include <linux/mempolicy.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -59,7 +60,8 @@ int main(int argc, char** argv) {
   const std::vector<examples::Node> nodes = examples::NodesWithCpus();
   examples::SayWhatCanBeSeen("wrong_bind", nodes);
   uint64_t* buffer = AllocateBuffer();
-  if (!BindBuffer(buffer, nodes.back().number)) perror("wrong_bind: mbind");
+  const int wrong = argc > 2 ? atoi(argv[2]) : nodes.back().number;
+  if (!BindBuffer(buffer, wrong)) perror("wrong_bind: mbind");
   std::vector<uint64_t> sums(kThreads * kCellsOfALine);  // a line each
   std::vector<std::thread> threads;
   for (size_t t = 0; t < kThreads; ++t) {

@@ -11,6 +11,7 @@ import replay
 from guest_case import case
 
 POINTS = 0.05  # how far a prediction may be off
+HUGE = 0.07  # 32 MiB have 15 huge pages, which go round the nodes as a whole
 
 
 def sites_of(profile, command, allocator, *files):
@@ -30,7 +31,7 @@ def check_diagnosis(site, cause, pattern, kinds, at_least):
     assert [advice['kind'] for advice in site['advice']][:len(kinds)] == kinds, site['advice']
 
 
-def check(folder, program, allocator, cause, pattern, kinds, pages, at_least=0.9):
+def check(folder, program, allocator, cause, pattern, kinds, pages, at_least=0.9, within=0.02):
     """`pages`: node -> share of the pages that lie there after the advice was taken."""
     guest_case.load_simpmu(ibs_kernel=702, pebs=0)
     words = shlex.split(program)
@@ -46,7 +47,7 @@ def check(folder, program, allocator, cause, pattern, kinds, pages, at_least=0.9
     total = sum(found.values())
     print('pages after:', found)
     for node, share in pages.items():
-        assert abs(found[node] / total - share) < 0.02, found
+        assert abs(found[node] / total - share) < within, found
     predicted, measured = advice['remote_share']['predicted'], change['remote_share']['after']
     print(f'{words[0]}: {advice["kind"]} {advice["nodes"]}: remote {advice["remote_share"]["now"]:.4f}, '
           f'predicted {predicted:.4f}, measured {measured:.4f}')
@@ -54,36 +55,55 @@ def check(folder, program, allocator, cause, pattern, kinds, pages, at_least=0.9
     assert change['verdict'] == 'fixed', change
 
 
-@case(nodes=2)
+@case(nodes=2, timeout=480)
 def one_thread_first_touch(folder):
     check(folder, 'one_thread_first_touch 1', 'AllocateField', 'touched_elsewhere', 'blocked',
           ['block', 'touch_in_parallel'], {0: 0.5, 1: 0.5})
 
 
-@case(nodes=2)
+@case(long=True, nodes=4, timeout=480)
+def one_thread_first_touch_on_four_nodes(folder):
+    check(folder, 'one_thread_first_touch 1', 'AllocateField', 'touched_elsewhere', 'blocked',
+          ['block', 'touch_in_parallel'], {node: 0.25 for node in range(4)})
+
+
+@case(nodes=2, timeout=480)
 def interleave_wanted(folder):
-    check(folder, 'interleave_wanted 20', 'AllocateTable', 'touched_elsewhere', 'all-shared, read',
-          ['replicate', 'interleave'], {0: 0.5, 1: 0.5})
+    check(folder, 'interleave_wanted 30', 'AllocateTable', 'touched_elsewhere', 'all-shared, read',
+          ['replicate', 'interleave'], {0: 0.5, 1: 0.5}, within=HUGE)
 
 
-@case(nodes=2)
+@case(long=True, nodes=4, timeout=480)
+def interleave_wanted_on_four_nodes(folder):
+    check(folder, 'interleave_wanted 40', 'AllocateTable', 'touched_elsewhere', 'all-shared, read',
+          ['replicate', 'interleave'], {node: 0.25 for node in range(4)}, within=HUGE)
+
+
+@case(nodes=2, timeout=480)
 def wrong_bind(folder):
     check(folder, 'wrong_bind 15', 'AllocateBuffer', 'policy', 'one owner', ['bind'], {0: 1})
 
 
-@case(nodes=2)
+@case(nodes=2, cpuless=True, timeout=480)
+def wrong_bind_to_a_node_without_cpus(folder):
+    """As memory that was meant for a tier behind CXL."""
+    check(folder, 'wrong_bind 15 2', 'AllocateBuffer', 'policy', 'one owner', ['bind'], {0: 1})
+
+
+@case(nodes=2, timeout=480)
 def thread_moves_after_touch(folder):
+    # On a crowded host a thread's events may come too late for its first page faults.
     check(folder, 'thread_moves_after_touch 20', 'AllocateOwn', 'thread_moved', 'one owner',
-          ['pin_threads', 'bind'], {1: 1}, at_least=0.4)  # of a thread whose page faults were lost it can't be told
+          ['pin_threads', 'bind'], {1: 1}, at_least=0.4)
 
 
-@case(nodes=2)
+@case(nodes=2, timeout=480)
 def producer_consumer(folder):
     check(folder, 'producer_consumer 1', 'AllocateBlock', 'touched_elsewhere', 'producer and consumer', ['bind'],
           {1: 1})
 
 
-@case(nodes=2)
+@case(nodes=2, timeout=480)
 def shared_huge_page(folder):
     check(folder, 'shared_huge_page 20', 'AllocatePieces', 'huge_page', 'cyclic', ['small_pages'], {0: 0.5, 1: 0.5})
 

@@ -180,6 +180,12 @@ TEST(Pattern, WriterOfPagesThatOthersDoNotUseIsNoProducer) {
   EXPECT_NE(PatternOfSite(site).kind, PatternKind::kProducerConsumer);
 }
 
+TEST(Pattern, EachStackHasItsOwner) {
+  PlacedSite site;
+  site.Kind(v1::STACK).Blocks(0, 0, 0).Use(0, 0, 0, 1000).Use(1, 1, 0, 1000).Pairs(0, 1000, 990);
+  EXPECT_EQ(PatternOfSite(site).kind, PatternKind::kOwnerOfEachBlock);
+}
+
 TEST(Pattern, EachBlockMayHaveItsOwner) {
   PlacedSite site = EvenUse();
   site.Blocks(40, 0, 1 << 20).Pairs(0, 500, 495);
