@@ -11,6 +11,7 @@
 #include "viewer/concat.h"
 #include "viewer/demangle.h"
 #include "viewer/function_name.h"
+#include "viewer/own_frame.h"
 #include "viewer/line_sharing.h"
 #include "viewer/nodes.h"
 #include "viewer/quality.h"
@@ -139,7 +140,7 @@ class SiteBuilder {
       stack = node.parent;
     }
     site.stack_cut = site.stack_cut || stack != 0;
-    site.where = OwnFrame(site, profile_.Text(source.name()) != site.name);
+    site.where = NameOf(site, profile_.Text(source.name()) != site.name);
     // Of an imported profile: no call stack tells mappings apart.
     if (source.kind() == memagent::v1::MMAP && site.stack.empty()) {
       site.where.address = source.address();
@@ -152,23 +153,13 @@ class SiteBuilder {
     }
   }
 
-  // Named after the first frame that is the program's own: one with a name, else a place in a library
-  // without names; the innermost when all are plumbing.
-  static CodeLine OwnFrame(const SiteView& site, bool mangled) {
+  static CodeLine NameOf(const SiteView& site, bool mangled) {
+    if (site.name.empty() && !site.stack.empty()) return OwnFrame(site.stack);
     CodeLine named;
-    if (site.stack.empty() || !site.name.empty()) {
-      named.function = site.name;
-      // Only mangled names have something to shorten; others may be "[rest of libfoo.so]".
-      named.short_function = mangled ? ShortName(site.name) : site.name;
-      return named;
-    }
-    const auto is_own = [](const CodeLine& line) { return !IsPlumbing(line.short_function); };
-    const auto is_named = [&is_own](const CodeLine& line) {
-      return !line.short_function.empty() && is_own(line);
-    };
-    auto own = std::find_if(site.stack.begin(), site.stack.end(), is_named);
-    if (own == site.stack.end()) own = std::find_if(site.stack.begin(), site.stack.end(), is_own);
-    return own == site.stack.end() ? site.stack.front() : *own;
+    named.function = site.name;
+    // Only mangled names have something to shorten; others may be "[rest of libfoo.so]".
+    named.short_function = mangled ? ShortName(site.name) : site.name;
+    return named;
   }
 
   static void FillCounters(const profile::Site& source, SiteView& site) {
