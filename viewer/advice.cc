@@ -179,9 +179,9 @@ class Adviser {
         return AdviseTouch(AdviceKind::kTouchByUser, BlockMixing());
       case PatternKind::kBlocked:
         AdviseBlocks();
-        return AdviseTouch(AdviceKind::kTouchInParallel, MixingIn(site_, use_, TouchUnit()));
+        return AdviseTouch(AdviceKind::kTouchInParallel, TouchMixing());
       case PatternKind::kCyclic:
-        return AdviseTouch(AdviceKind::kTouchInParallel, MixingIn(site_, use_, TouchUnit()));
+        return AdviseTouch(AdviceKind::kTouchInParallel, TouchMixing());
       case PatternKind::kProducerConsumer:
         return AdviseConsumer();
       case PatternKind::kSharedRead:
@@ -222,14 +222,15 @@ class Adviser {
   }
 
   // What the first touch of a page places.
-  uint64_t TouchUnit() const {
-    return HugeShare(site_).value_or(0) >= kMostlyHuge ? kHugeUnit : kPageUnit;
+  std::optional<Mixing> TouchMixing() const {
+    const bool huge = HugeShare(site_).value_or(0) >= kMostlyHuge;
+    return huge ? MixingInHugePages(site_, use_) : MixingIn(site_, use_, kPageUnit);
   }
 
   // Of blocks, or of pages where these are larger: then blocks of several users lie in one.
   std::optional<Mixing> BlockMixing() const {
     const auto blocks = MixingIn(site_, use_, kBlockUnit);
-    const auto pages = MixingIn(site_, use_, TouchUnit());
+    const auto pages = TouchMixing();
     return blocks && pages && pages->Apart() > blocks->Apart() ? pages : blocks;
   }
 

@@ -174,22 +174,11 @@ class Finder {
     return std::clamp(alone * std::max(share, reach) + (1 - alone) * share, 0.0, 1.0);
   }
 
-  // By the pairs in 2 MiB, or by all samples in parts of the block that are no larger: these don't
-  // look less mixed where threads run by turns, on a crowded machine.
-  std::optional<Mixing> MixingInHugeUnit() const {
-    const auto by_pairs = MixingIn(site_, use_, kHugeUnit);
-    const bool parts_are_small =
-        site_.allocations == 1 && site_.bytes_allocated / kStripParts <= kHugeUnit;
-    const auto by_parts = MixingInStrip(StripOf(site_), use_, site_.design_effect);
-    if (!by_pairs || !by_parts || !parts_are_small) return by_pairs;
-    return by_parts->Apart() > by_pairs->Apart() ? by_parts : by_pairs;
-  }
-
   // Accesses that stay remote whoever touches first, since the page is larger than the parts that
   // nodes use: by how much two accesses in 2 MiB are more often from two nodes than in 4 KiB.
   void TakeHugePages() {
     const auto small = MixingIn(site_, use_, kPageUnit);
-    const auto huge = MixingInHugeUnit();
+    const auto huge = MixingInHugePages(site_, use_);
     if (!small || !huge || small->interval.high >= huge->interval.low) return;
     const double share = (huge->Apart() - small->Apart()) * HugeShare(site_).value_or(0);
     double touched = 0;

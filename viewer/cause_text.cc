@@ -55,7 +55,7 @@ class Evidence {
   std::string MayBeHuge() const {
     const SiteUse use = UseOf(site_);
     const auto small = MixingIn(site_, use, kPageUnit);
-    const auto huge = MixingIn(site_, use, kHugeUnit);
+    const auto huge = MixingInHugePages(site_, use);
     if (HugeShare(site_) || !small || !huge) return "";
     if (small->interval.high >= huge->interval.low) return "";
     if (view_.profile.header.kernel().transparent_hugepage() == "never") return "";
@@ -157,7 +157,7 @@ class Evidence {
   std::string HugePage() const {
     const SiteUse use = UseOf(site_);
     const auto small = MixingIn(site_, use, kPageUnit);
-    const auto huge = MixingIn(site_, use, kHugeUnit);
+    const auto huge = MixingInHugePages(site_, use);
     if (!small || !huge) return "";
     return Concat("two accesses in one 2 MiB come from two nodes in ", Percent(huge->Apart()),
                   ", in one 4 KiB in ", Percent(small->Apart()), "; ",

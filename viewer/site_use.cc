@@ -133,4 +133,13 @@ std::optional<Mixing> MixingInStrip(const Strip& strip, const SiteUse& use, doub
   return mixing;
 }
 
+std::optional<Mixing> MixingInHugePages(const SiteView& site, const SiteUse& use) {
+  const auto by_pairs = MixingIn(site, use, kHugeUnit);
+  const bool parts_are_small =
+      site.allocations == 1 && site.bytes_allocated / kStripParts <= kHugeUnit;
+  const auto by_parts = MixingInStrip(StripOf(site), use, site.design_effect);
+  if (!by_pairs || !by_parts || !parts_are_small) return by_pairs;
+  return by_parts->Apart() > by_pairs->Apart() ? by_parts : by_pairs;
+}
+
 }  // namespace memagent::viewer

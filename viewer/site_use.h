@@ -70,6 +70,10 @@ std::optional<Mixing> MixingIn(const SiteView& site, const SiteUse& use, uint64_
 // The same for 64ths of the blocks.
 std::optional<Mixing> MixingInStrip(const Strip& strip, const SiteUse& use, double design_effect);
 
+// In 2 MiB: by the pairs, or by all samples in parts of a single block that are no larger, where that
+// is more. These don't look less mixed where threads run by turns, on a crowded machine.
+std::optional<Mixing> MixingInHugePages(const SiteView& site, const SiteUse& use);
+
 // Share of the sampled pages that are huge; where the kernel does not tell (before Linux 6.7), of
 // the samples whose translation is told; else of the pages that page faults brought. nullopt: none of
 // these is known.

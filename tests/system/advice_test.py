@@ -69,7 +69,7 @@ def one_thread_first_touch_on_four_nodes(folder):
 
 @case(nodes=2, timeout=480)
 def interleave_wanted(folder):
-    check(folder, 'interleave_wanted 30', 'AllocateTable', 'touched_elsewhere', 'all-shared, read',
+    check(folder, 'interleave_wanted 20', 'AllocateTable', 'touched_elsewhere', 'all-shared, read',
           ['replicate', 'interleave'], {0: 0.5, 1: 0.5}, within=HUGE)
 
 
@@ -81,19 +81,19 @@ def interleave_wanted_on_four_nodes(folder):
 
 @case(nodes=2, timeout=480)
 def wrong_bind(folder):
-    check(folder, 'wrong_bind 15', 'AllocateBuffer', 'policy', 'one owner', ['bind'], {0: 1})
+    check(folder, 'wrong_bind 10', 'AllocateBuffer', 'policy', 'one owner', ['bind'], {0: 1})
 
 
 @case(nodes=2, cpuless=True, timeout=480)
 def wrong_bind_to_a_node_without_cpus(folder):
     """As memory that was meant for a tier behind CXL."""
-    check(folder, 'wrong_bind 15 2', 'AllocateBuffer', 'policy', 'one owner', ['bind'], {0: 1})
+    check(folder, 'wrong_bind 10 2', 'AllocateBuffer', 'policy', 'one owner', ['bind'], {0: 1})
 
 
 @case(nodes=2, timeout=480)
 def thread_moves_after_touch(folder):
     # On a crowded host a thread's events may come too late for its first page faults.
-    check(folder, 'thread_moves_after_touch 20', 'AllocateOwn', 'thread_moved', 'one owner',
+    check(folder, 'thread_moves_after_touch 12', 'AllocateOwn', 'thread_moved', 'one owner',
           ['pin_threads', 'bind'], {1: 1}, at_least=0.4)
 
 
@@ -105,7 +105,7 @@ def producer_consumer(folder):
 
 @case(nodes=2, timeout=480)
 def shared_huge_page(folder):
-    check(folder, 'shared_huge_page 20', 'AllocatePieces', 'huge_page', 'cyclic', ['small_pages'], {0: 0.5, 1: 0.5})
+    check(folder, 'shared_huge_page 12', 'AllocatePieces', 'huge_page', 'cyclic', ['small_pages'], {0: 0.5, 1: 0.5})
 
 
 if __name__ == '__main__':

@@ -105,5 +105,16 @@ TEST(Advice, MemoryOfAFullNodeIsNotBoundToIt) {
   EXPECT_THAT(given.First().reason, HasSubstr("had no free memory: make room there"));
 }
 
+// On a crowded machine two samples in a row are often of one thread; all samples of a part are not.
+TEST(Advice, HugePagesOfTwoNodesAreNotMendedByTouchAlsoWhereThreadsRunByTurns) {
+  PlacedSite site;
+  site.Use(0, 0, 0, 1600).Use(1, 1, 0, 1600).Touch(0, 0, 8192).Pages(0, 500).AllHuge(500);
+  site.Pairs(4096, 1000, 1000).Pairs(2 << 20, 3000, 1800);
+  for (uint32_t part = 0; part < 64; ++part) site.Strip(part, 0, 0, 25).Strip(part, 1, 0, 25);
+  const Given given = AdviceOn(site);
+  EXPECT_EQ(given.First().kind, AdviceKind::kSmallPages);
+  EXPECT_EQ(given.Find(AdviceKind::kTouchInParallel), nullptr);
+}
+
 }  // namespace
 }  // namespace memagent::viewer
