@@ -23,6 +23,9 @@ constexpr double kLittleRemote = 0.05;
 constexpr double kLittleOfAll = 0.005;
 // Of the remote samples: a cause that surely makes so many is acted on.
 constexpr double kMuchOfRemote = 0.3;
+// Who touches first is changed in the program's source: it has to leave no more of the remote
+// share.
+constexpr double kWorthAChange = 0.75;
 // Interleaving what one thread filled makes some more of it remote: the filling was near.
 constexpr double kStillWorthTrying = 0.05;
 // Interleaving spreads the load on memory controllers; this much more remote access it may cost.
@@ -238,7 +241,7 @@ class Adviser {
   void AdviseTouch(AdviceKind kind, const std::optional<Mixing>& mixing) {
     if (!mixing || site_.first_touch.empty()) return;
     const Prediction after = UnitsByUser(*mixing);
-    if (!Helps(after)) return;
+    if (!Helps(after) || after.remote > kWorthAChange * result_.now.remote) return;
     const std::string_view what = kind == AdviceKind::kTouchByUser
                                       ? "each block has one user"
                                       : "each page is used by one node";

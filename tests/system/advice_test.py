@@ -105,7 +105,9 @@ def producer_consumer(folder):
 
 @case(nodes=2, timeout=480)
 def shared_huge_page(folder):
-    check(folder, 'shared_huge_page 12', 'AllocatePieces', 'huge_page', 'cyclic', ['small_pages'], {0: 0.5, 1: 0.5})
+    # On a crowded host one thread runs more than the other: then some of it is that the page is not with that one.
+    check(folder, 'shared_huge_page 12', 'AllocatePieces', 'huge_page', 'cyclic', ['small_pages'], {0: 0.5, 1: 0.5},
+          at_least=0.75)
 
 
 if __name__ == '__main__':

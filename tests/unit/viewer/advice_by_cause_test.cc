@@ -116,5 +116,16 @@ TEST(Advice, HugePagesOfTwoNodesAreNotMendedByTouchAlsoWhereThreadsRunByTurns) {
   EXPECT_EQ(given.Find(AdviceKind::kTouchInParallel), nullptr);
 }
 
+// The node that uses more of each huge page would have it: surely a little better, and not worth it.
+TEST(Advice, TouchThatChangesLittleIsNoAdvice) {
+  PlacedSite site;
+  site.Use(0, 0, 0, 1610).Use(1, 1, 0, 1890).Touch(0, 0, 8192).Pages(0, 500).AllHuge(500);
+  site.Pairs(4096, 1000, 1000).Pairs(2 << 20, 1000, 515);
+  for (uint32_t part = 0; part < 64; ++part) site.Strip(part, 0, 0, 25).Strip(part, 1, 0, 30);
+  const Given given = AdviceOn(site);
+  EXPECT_EQ(given.First().kind, AdviceKind::kSmallPages);
+  EXPECT_EQ(given.Find(AdviceKind::kTouchInParallel), nullptr);
+}
+
 }  // namespace
 }  // namespace memagent::viewer
