@@ -196,6 +196,8 @@ class Adviser {
       case PatternKind::kUnknown:
         break;
     }
+    // Each thread has a stack of its own: no node is the right one for all.
+    if (site_.kind == "stack" || site_.kind == "tls") return;
     const int32_t node = BestNode(view_, site_, use_);
     if (node >= 0) AdviseBinding(MostlyText(node));
   }

@@ -119,9 +119,15 @@ bool IsPlumbing(std::string_view name) {
       "xmemdup",       "xnmalloc",       "x2nrealloc",    "g_malloc",       "g_malloc0",
       "g_realloc",     "g_malloc_n",     "g_malloc0_n",   "g_strdup",       "g_slice_alloc"};
   // Of libc: no function of the program is outside them.
-  constexpr std::array<std::string_view, 7> kStarts = {
-      "start_thread",           "clone",  "clone3", "_start", "__libc_start_main",
-      "__libc_start_main_impl", "__libc_start_call_main"};
+  constexpr std::array<std::string_view, 9> kStarts = {"start_thread",
+                                                       "clone",
+                                                       "clone3",
+                                                       "__clone",
+                                                       "__clone3",
+                                                       "_start",
+                                                       "__libc_start_main",
+                                                       "__libc_start_main_impl",
+                                                       "__libc_start_call_main"};
   if (std::find(kStarts.begin(), kStarts.end(), name) != kStarts.end()) return true;
   if (name.starts_with("std::") || name.starts_with("__gnu_cxx::")) return true;
   return std::find(kAllocators.begin(), kAllocators.end(), name) != kAllocators.end();

@@ -254,6 +254,13 @@ TEST(Advice, SharedMemoryThatIsSpreadIsLeftAlone) {
   EXPECT_THAT(given.First().reason, HasSubstr("spread over several nodes already"));
 }
 
+TEST(Advice, StacksOfSeveralThreadsAreNotBoundToOneNode) {
+  PlacedSite site(4);
+  site.Kind(v1::STACK).Blocks(0, 0, 0);
+  site.Use(0, 0, 1, 600).Use(1, 1, 2, 300).Use(2, 2, 3, 100);
+  EXPECT_EQ(AdviceOn(site).First().kind, AdviceKind::kNothing);
+}
+
 TEST(Advice, InterleavingThatSurelyAddsRemoteAccessesHasNoRule) {
   PlacedSite site;
   site.Use(0, 0, 0, 1300).Use(1, 1, 0, 700).Touch(0, 0, 4000).Pairs(4096, 400, 205);

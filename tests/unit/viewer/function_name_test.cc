@@ -46,7 +46,7 @@ TEST(ShortName, UnbalancedTextDoesNotEndBadly) {
 TEST(IsPlumbing, AllocatorsAndTheStandardLibrary) {
   for (const char* name : {"malloc", "operator new", "operator new[]", "std::vector::reserve",
                            "__gnu_cxx::new_allocator::allocate", "xmalloc", "mmap",
-                           "start_thread", "__libc_start_call_main", "clone3"}) {
+                           "start_thread", "__libc_start_call_main", "__clone3"}) {
     EXPECT_TRUE(IsPlumbing(name)) << name;
   }
   for (const char* name : {"main", "Grid::Grid", "my_malloc_user", "stdlike::f", ""}) {
