@@ -13,8 +13,6 @@
 #include "tests/unit/viewer/simulated_run.h"
 #include "viewer/change_text.h"
 #include "viewer/diff.h"
-#include "viewer/nodes.h"
-#include "viewer/shared_use.h"
 
 namespace memagent::viewer {
 namespace {
@@ -323,25 +321,6 @@ TEST(SharedUse, NodesOfFewSamplesAreNoUsers) {
   const SharedUse use = SharedUseOf(DiffSide(view, ""), runs);
   EXPECT_EQ(use.users, 2u);
   EXPECT_NEAR(use.RemoteWhenSpread(), 1 - 0.96 / 2, 1e-9);
-}
-
-TEST(SharedUse, NodesWithoutMemoryAreNoUsers) {
-  View view;
-  v1::Machine& machine = *view.profile.header.mutable_machine();
-  for (const uint32_t id : {0u, 1u, 2u}) {
-    v1::Node& node = *machine.add_nodes();
-    node.set_id(id);
-    node.set_cpu_list("1");
-    if (id != 1) node.set_memory_total_bytes(uint64_t{1} << 30);
-  }
-  view.nodes = NodesOf(machine);
-  EXPECT_EQ(UsersOf(view, {{0, 10}, {1, 10}, {2, 10}}), (std::vector<int32_t>{0, 2}));
-}
-
-TEST(SharedUse, ConcentratedIsAboveTheEvenShare) {
-  EXPECT_DOUBLE_EQ(ConcentratedShare(2), 0.75);
-  EXPECT_DOUBLE_EQ(ConcentratedShare(4), 0.375);
-  EXPECT_DOUBLE_EQ(ConcentratedShare(1), 0.99);
 }
 
 TEST(ExplainedByUse, IsTheChangeOfTheBusiestUser) {
