@@ -16,14 +16,13 @@
 
 #include "tests/programs/ground_truth.h"
 #include "tests/system/programs/numa_memory.h"
+#include "tests/system/programs/stretch.h"
 
 namespace {
 
 using numa_memory::kPageBytes;
 
 constexpr size_t kFieldBytes = size_t{16} << 20;
-constexpr size_t kStretchBytes = 32 * kPageBytes;
-constexpr size_t kLineBytes = 64;
 
 struct Part {
   int cpu = 0;
@@ -43,28 +42,14 @@ struct Part {
   memset(field, 1, kFieldBytes);
 }
 
-// As in placed_blocks.cc: no branch for 4,096 instructions, or an emulated processor is never
-// interrupted where the software engine can tell the access.
-[[gnu::noinline]] void SweepPages(char* start) {
-  auto* cells = reinterpret_cast<uint64_t*>(start);
-  uint64_t sum = 0;
-#pragma GCC unroll 2048
-  for (size_t i = 0; i < kStretchBytes / kLineBytes; ++i) {
-    sum += cells[i * 8];
-    asm("" : "+r"(sum));
-    cells[i * 8 + 1] = sum;
-  }
-  ground_truth::Escape(sum);
-}
-
 void Sweep(const Part& part, const std::atomic<bool>& stop) {
   numa_memory::PinTo(part.cpu);
   uint64_t random = static_cast<uint64_t>(part.cpu) + 1;
-  const size_t pages = (part.bytes - kStretchBytes) / kPageBytes + 1;
+  const size_t pages = (part.bytes - stretch::kBytes) / kPageBytes + 1;
   while (!stop.load(std::memory_order_relaxed)) {
     for (int i = 0; i < 256; ++i) {
       random = ground_truth::NextRandom(random);
-      SweepPages(part.start + (random >> 33) % pages * kPageBytes);
+      stretch::WorkOnPages(part.start + (random >> 33) % pages * kPageBytes);
     }
     usleep(1000);  // on crowded CPUs the agent's thread would get no turn
   }

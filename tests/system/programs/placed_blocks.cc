@@ -22,14 +22,13 @@
 
 #include "tests/programs/ground_truth.h"
 #include "tests/system/programs/numa_memory.h"
+#include "tests/system/programs/stretch.h"
 
 namespace {
 
 using numa_memory::kPageBytes;
 
-constexpr size_t kBlockBytes = size_t{2} << 20;    // of a block that is placed
-constexpr size_t kStretchBytes = 32 * kPageBytes;  // of one stretch of work
-constexpr size_t kLineBytes = 64;
+constexpr size_t kBlockBytes = size_t{2} << 20;  // of a block that is placed
 
 struct Block {
   const char* function = "";
@@ -74,28 +73,13 @@ void Allocate(Worker& worker, int node_count) {
   for (const Block& block : worker.blocks) memset(block.start, 1, block.touched);
 }
 
-// Loads and stores in 32 pages, a line each time. No branch for 4,096 instructions: an emulated
-// processor is interrupted only where a translated block begins, which is behind a branch, where
-// the software engine can't tell what ran before, or every 512 instructions.
-[[gnu::noinline]] void WorkOnPages(char* start) {
-  auto* cells = reinterpret_cast<uint64_t*>(start);
-  uint64_t sum = 0;
-#pragma GCC unroll 2048
-  for (size_t i = 0; i < kStretchBytes / kLineBytes; ++i) {
-    sum += cells[i * 8];
-    asm("" : "+r"(sum));
-    cells[i * 8 + 1] = sum;
-  }
-  ground_truth::Escape(sum);
-}
-
 // Begins at pages drawn by chance: those few of the instructions that are seen would else always
 // meet the same pages.
 void Work(const Block& block, uint64_t& random) {
-  const size_t pages = (block.touched - kStretchBytes) / kPageBytes + 1;
-  for (size_t done = 0; done < block.touched; done += kStretchBytes) {
+  const size_t pages = (block.touched - stretch::kBytes) / kPageBytes + 1;
+  for (size_t done = 0; done < block.touched; done += stretch::kBytes) {
     random = ground_truth::NextRandom(random);
-    WorkOnPages(block.start + (random >> 33) % pages * kPageBytes);
+    stretch::WorkOnPages(block.start + (random >> 33) % pages * kPageBytes);
   }
 }
 

@@ -3,9 +3,10 @@
 //   AllocateBlocked    8 MiB touched by main on node 0; thread t writes the t-th quarter
 //   AllocateBound      bound to node 3 (mbind), only read, by all
 //   AllocateWritten    touched by main; written by all
-//   AllocatePolicied   touched by a thread whose own policy is node 2 (set_mempolicy), read by thread 3
-//   AllocateMigrated   touched by main; read by thread 0; moved to node 3 (move_pages) when told so
-//   AllocateLeft       touched on node 1 by a thread that goes to node 2 when told so, and reads it
+//   AllocatePolicied   touched by a thread whose own policy is node 2 (set_mempolicy), read by
+//   thread 3 AllocateMigrated   touched by main; read by thread 0; moved to node 3 (move_pages)
+//   when told so AllocateLeft       touched on node 1 by a thread that goes to node 2 when told so,
+//   and reads it
 //
 // Prints as one line of JSON the threads, then works until standard input ends; a line "move" there
 // moves the pages and the thread, which is answered by "moved".
@@ -23,6 +24,7 @@
 
 #include "tests/programs/ground_truth.h"
 #include "tests/system/programs/numa_memory.h"
+#include "tests/system/programs/stretch.h"
 
 namespace {
 
@@ -31,8 +33,6 @@ using numa_memory::kPageBytes;
 constexpr int kNodes = 4;
 constexpr size_t kBlockedBytes = size_t{8} << 20;
 constexpr size_t kBytes = size_t{1} << 20;
-constexpr size_t kStretchBytes = 32 * kPageBytes;
-constexpr size_t kLineBytes = 64;
 
 struct Blocks {
   char* blocked = nullptr;
@@ -57,11 +57,11 @@ struct Blocks {
 [[gnu::noinline]] char* AllocateMigrated() { return Allocated(kBytes + 4 * kPageBytes); }
 [[gnu::noinline]] char* AllocateLeft() { return Allocated(kBytes + 5 * kPageBytes); }
 
-// No branch for 2,048 instructions, as in placed_blocks.cc.
+// No branch for 2,048 instructions, as in stretch.h.
 [[gnu::noinline]] void WritePages(char* start) {
   auto* cells = reinterpret_cast<uint64_t*>(start);
 #pragma GCC unroll 2048
-  for (size_t i = 0; i < kStretchBytes / kLineBytes; ++i) {
+  for (size_t i = 0; i < stretch::kBytes / stretch::kLineBytes; ++i) {
     cells[i * 8 + 1] = i;
     asm("" ::: "memory");
   }
@@ -70,7 +70,7 @@ struct Blocks {
   auto* cells = reinterpret_cast<const uint64_t*>(start);
   uint64_t sum = 0;
 #pragma GCC unroll 2048
-  for (size_t i = 0; i < kStretchBytes / kLineBytes; ++i) {
+  for (size_t i = 0; i < stretch::kBytes / stretch::kLineBytes; ++i) {
     sum += cells[i * 8];
     asm("" : "+r"(sum));
   }
@@ -80,7 +80,7 @@ struct Blocks {
 // A stretch of [start, start + bytes), drawn by chance.
 char* Stretch(char* start, size_t bytes, uint64_t& random) {
   random = ground_truth::NextRandom(random);
-  return start + (random >> 33) % ((bytes - kStretchBytes) / kPageBytes + 1) * kPageBytes;
+  return start + (random >> 33) % ((bytes - stretch::kBytes) / kPageBytes + 1) * kPageBytes;
 }
 
 void SetPolicy(int mode, uint64_t nodes) {
